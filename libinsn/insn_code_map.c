@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/ranges.h"
 
 #define SLICE_BYTES  (UINT64_C(256) << 10)
 #define CACHE_BYTES  (UINT64_C(16) << 20) /* a thread: of slices and their tables in libipt */
@@ -38,15 +39,9 @@ struct insn_code {
     char path[32];                                     /* of the file, for libipt */
 };
 
-struct placed {
-    uint64_t start, last; /* addresses, both included */
-    uint64_t offset;      /* of start in the file */
-};
-
 struct insn_space {
     struct insn_code *code; /* borrowed */
-    struct placed *placed;  /* owned; by address, disjoint */
-    size_t count, room;
+    struct base_ranges map; /* place: an offset in the file */
     uint64_t version;
 };
 
@@ -157,71 +152,14 @@ void insn_space_close(struct insn_space *space)
 {
     if (!space)
         return;
-    free(space->placed);
+    base_ranges_release(&space->map);
     free(space);
-}
-
-/* The first that ends at address or after.  */
-static size_t first_at(const struct insn_space *space, uint64_t address)
-{
-    size_t low = 0, high = space->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (space->placed[middle].last < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Put what replaces the old ones of [first, limit): at most three.  There is room.  */
-static void replace(struct insn_space *space, size_t first, size_t limit,
-                    const struct placed *pieces, size_t count)
-{
-    memmove(space->placed + first + count, space->placed + limit,
-            (space->count - limit) * sizeof *space->placed);
-    memcpy(space->placed + first, pieces, count * sizeof *pieces);
-    space->count = space->count - (limit - first) + count;
-}
-
-static bool same_code(const struct placed *a, const struct placed *b)
-{
-    return a->start <= b->start && a->last >= b->last &&
-           b->start - a->start == b->offset - a->offset;
-}
-
-static void place(struct insn_space *space, const struct placed *new)
-{
-    size_t first = first_at(space, new->start), limit = first, count = 0;
-    struct placed pieces[3];
-
-    if (first < space->count && same_code(&space->placed[first], new))
-        return;
-    if (first < space->count && space->placed[first].start < new->start) {
-        pieces[count] = space->placed[first];
-        pieces[count++].last = new->start - 1;
-    }
-    while (limit < space->count && space->placed[limit].start <= new->last)
-        limit++;
-    pieces[count++] = *new;
-    if (limit > first && space->placed[limit - 1].last > new->last) {
-        struct placed *rest = &pieces[count++];
-
-        *rest = space->placed[limit - 1];
-        rest->offset += new->last + 1 - rest->start;
-        rest->start = new->last + 1;
-    }
-    replace(space, first, limit, pieces, count);
-    space->version++;
 }
 
 enum insn_status insn_space_map(struct insn_space *space, uint64_t address, uint32_t section,
                                 uint64_t offset, uint64_t size, struct insn_error *error)
 {
-    struct placed new = { .start = address, .last = address + size - 1 };
+    struct base_range new = { address, address + size - 1, 0, 0 };
     const struct section *from;
 
     if (section == 0 || section > space->code->count)
@@ -229,26 +167,32 @@ enum insn_status insn_space_map(struct insn_space *space, uint64_t address, uint
     from = &space->code->sections[section - 1];
     if (size == 0 || offset > from->size || size > from->size - offset || new.last < address)
         return insn_fail(error, INSN_INVALID, "a mapping that leaves its section");
-    new.offset = from->offset + offset;
-    if (!base_make_room(&space->placed, &space->room, space->count + 2, sizeof *space->placed))
+    new.place = from->offset + offset;
+    switch (base_ranges_add(&space->map, &new)) {
+    case BASE_RANGES_NO_MEMORY:
         return insn_fail(error, INSN_NO_MEMORY, "out of memory");
-    place(space, &new);
-    return INSN_OK;
+    case BASE_RANGES_UNCHANGED:
+        return INSN_OK;
+    default:
+        space->version++;
+        return INSN_OK;
+    }
 }
 
 size_t insn_space_read(const struct insn_space *space, uint64_t address, void *buffer, size_t size)
 {
     size_t done = 0;
 
-    for (size_t i = first_at(space, address); i < space->count && done < size; i++) {
-        const struct placed *placed = &space->placed[i];
+    for (size_t i = base_ranges_first(&space->map, address); i < space->map.count && done < size;
+         i++) {
+        const struct base_range *range = &space->map.items[i];
         uint64_t at = address + done, left;
 
-        if (at < address || placed->start > at)
+        if (at < address || range->start > at)
             break;
-        left = placed->last - at;
+        left = range->last - at;
         left = left < size - done - 1 ? left + 1 : size - done;
-        memcpy((uint8_t *)buffer + done, space->code->bytes + placed->offset + (at - placed->start),
+        memcpy((uint8_t *)buffer + done, space->code->bytes + range->place + (at - range->start),
                left);
         done += left;
     }
@@ -264,11 +208,11 @@ uint64_t insn_space_version(const struct insn_space *space)
 
 /* Slices are cut at places of the file, so that spaces which map code at the same address share
  * them.  */
-static bool add_placed(const struct insn_space *space, struct pt_image_section_cache *cache,
-                       struct pt_image *image, const struct placed *placed)
+static bool add_range(const struct insn_space *space, struct pt_image_section_cache *cache,
+                      struct pt_image *image, const struct base_range *range)
 {
-    uint64_t address = placed->start, offset = placed->offset;
-    uint64_t limit = placed->offset + (placed->last - placed->start) + 1;
+    uint64_t address = range->start, offset = range->place;
+    uint64_t limit = range->place + (range->last - range->start) + 1;
 
     while (offset < limit) {
         uint64_t end = (offset / SLICE_BYTES + 1) * SLICE_BYTES;
@@ -305,8 +249,8 @@ struct pt_image *insn_space_image(const struct insn_space *space, unsigned threa
     struct pt_image_section_cache *cache = cache_of(space->code, thread);
     struct pt_image *image = cache ? pt_image_alloc(NULL) : NULL;
 
-    for (size_t i = 0; image && i < space->count; i++) {
-        if (!add_placed(space, cache, image, &space->placed[i])) {
+    for (size_t i = 0; image && i < space->map.count; i++) {
+        if (!add_range(space, cache, image, &space->map.items[i])) {
             pt_image_free(image);
             return NULL;
         }

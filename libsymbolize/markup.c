@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/ranges.h"
 
 enum {
     FIELDS_MAX = 8,      /* of an element with known tag; mmap has 7, the tag included */
@@ -298,22 +299,19 @@ bool sym_markup_next(struct sym_markup_cursor *cursor, struct sym_markup_node *o
 
 /* ---- Context ---- */
 
-struct mapping {
-    uint64_t start, last; /* both included: the last one may be the last address */
-    uint64_t vaddr;       /* of start */
-    const struct sym_markup_module *module;
-};
-
 struct sym_markup_context {
     struct sym_markup_module **modules; /* by ID */
     size_t module_count, module_capacity;
-    struct mapping *mappings; /* by address, disjoint */
-    size_t mapping_count, mapping_capacity;
+    struct base_ranges mappings; /* owner: the ID of a module; place: a vaddr */
 };
 
 struct sym_markup_context *sym_markup_context_new(void)
 {
-    return calloc(1, sizeof(struct sym_markup_context));
+    struct sym_markup_context *context = calloc(1, sizeof *context);
+
+    if (context)
+        context->mappings.limit = CONTEXT_MAX;
+    return context;
 }
 
 static void reset(struct sym_markup_context *context)
@@ -323,7 +321,7 @@ static void reset(struct sym_markup_context *context)
         free(context->modules[i]);
     }
     context->module_count = 0;
-    context->mapping_count = 0;
+    context->mappings.count = 0;
 }
 
 void sym_markup_context_free(struct sym_markup_context *context)
@@ -332,7 +330,7 @@ void sym_markup_context_free(struct sym_markup_context *context)
         return;
     reset(context);
     free(context->modules);
-    free(context->mappings);
+    base_ranges_release(&context->mappings);
     free(context);
 }
 
@@ -411,86 +409,37 @@ static enum sym_markup_effect add_module(struct sym_markup_context *context,
     return SYM_MARKUP_DONE;
 }
 
-/* The first mapping that reaches to address or beyond.  */
-static size_t mapping_place(const struct sym_markup_context *context, uint64_t address)
-{
-    size_t low = 0, high = context->mapping_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (context->mappings[middle].last < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Puts mapping in the place of [first, limit) of those that are there.  */
-static void replace(struct sym_markup_context *context, size_t first, size_t limit,
-                    const struct mapping *mappings, size_t count)
-{
-    struct mapping *items = context->mappings;
-
-    memmove(items + first + count, items + limit, (context->mapping_count - limit) * sizeof *items);
-    memcpy(items + first, mappings, count * sizeof *items);
-    context->mapping_count = context->mapping_count - (limit - first) + count;
-}
-
-/* Adds added over what is there: the ends of older ones that stick out stay.  */
-static bool lay_over(struct sym_markup_context *context, const struct mapping *added)
-{
-    size_t first = mapping_place(context, added->start), limit = first, count = 0;
-    struct mapping pieces[3];
-
-    while (limit < context->mapping_count && context->mappings[limit].start <= added->last)
-        limit++;
-    if (first < limit && context->mappings[first].start < added->start) {
-        pieces[count] = context->mappings[first];
-        pieces[count++].last = added->start - 1;
-    }
-    pieces[count++] = *added;
-    if (first < limit && context->mappings[limit - 1].last > added->last) {
-        pieces[count] = context->mappings[limit - 1];
-        pieces[count].vaddr += added->last + 1 - pieces[count].start;
-        pieces[count++].start = added->last + 1;
-    }
-    replace(context, first, limit, pieces, count);
-    return first < limit;
-}
-
 /* Whether just this mapping is there.  */
-static bool has_mapping(const struct sym_markup_context *context, const struct mapping *mapping)
+static bool has_mapping(const struct base_ranges *mappings, const struct base_range *mapping)
 {
-    size_t place = mapping_place(context, mapping->start);
-    const struct mapping *there = &context->mappings[place];
+    const struct base_range *there = base_ranges_find(mappings, mapping->start);
 
-    return place < context->mapping_count && there->start == mapping->start &&
-           there->last == mapping->last && there->vaddr == mapping->vaddr &&
-           there->module == mapping->module;
+    return there && there->start == mapping->start && there->last == mapping->last &&
+           base_ranges_agree(there, mapping);
 }
 
 static enum sym_markup_effect add_mapping(struct sym_markup_context *context,
                                           const struct sym_markup_node *node)
 {
-    struct mapping added = { .start = node->address,
-                             .vaddr = node->vaddr,
-                             .module = sym_markup_module(context, node->id) };
+    struct base_range added = { node->address, .place = node->vaddr, .owner = node->id };
 
-    if (!added.module)
+    if (!sym_markup_module(context, node->id))
         return SYM_MARKUP_NO_MODULE;
     if (node->size_bytes == 0 ||
         __builtin_add_overflow(node->address, node->size_bytes - 1, &added.last))
         return SYM_MARKUP_BAD_RANGE;
-    if (context->mapping_count > 0 && has_mapping(context, &added))
+    if (has_mapping(&context->mappings, &added))
         return SYM_MARKUP_REPEATED;
-    if (context->mapping_count + 2 > CONTEXT_MAX)
+    switch (base_ranges_add(&context->mappings, &added)) {
+    case BASE_RANGES_ADDED:
+        return SYM_MARKUP_DONE;
+    case BASE_RANGES_FULL:
         return SYM_MARKUP_TOO_MANY;
-    /* One more may split an old one: two more in the end.  */
-    if (!base_make_room(&context->mappings, &context->mapping_capacity, context->mapping_count + 1,
-                        sizeof *context->mappings))
+    case BASE_RANGES_NO_MEMORY:
         return SYM_MARKUP_NO_MEMORY;
-    return lay_over(context, &added) ? SYM_MARKUP_OVERLAP : SYM_MARKUP_DONE;
+    default:
+        return SYM_MARKUP_OVERLAP;
+    }
 }
 
 enum sym_markup_effect sym_markup_apply(struct sym_markup_context *context,
@@ -512,12 +461,11 @@ enum sym_markup_effect sym_markup_apply(struct sym_markup_context *context,
 bool sym_markup_find(const struct sym_markup_context *context, uint64_t address,
                      struct sym_markup_place *out)
 {
-    size_t place = mapping_place(context, address);
+    const struct base_range *mapping = base_ranges_find(&context->mappings, address);
 
-    if (place == context->mapping_count || context->mappings[place].start > address)
+    if (!mapping)
         return false;
-    const struct mapping *mapping = &context->mappings[place];
-    *out = (struct sym_markup_place){ .module = mapping->module,
-                                      .vaddr = mapping->vaddr + (address - mapping->start) };
+    *out = (struct sym_markup_place){ .module = sym_markup_module(context, mapping->owner),
+                                      .vaddr = mapping->place + (address - mapping->start) };
     return true;
 }

@@ -14,15 +14,10 @@
 
 #include "base/grow.h"
 #include "base/numbering.h"
+#include "base/ranges.h"
 #include "libstore/export/export.h"
 
 /* ---- Address maps (fxt_maps.c) ---- */
-
-struct fx_segment {
-    uint64_t start, last; /* addresses, both included */
-    uint64_t vaddr;       /* module-relative address of start */
-    uint32_t module;      /* as fx_maps.same[] has it */
-};
 
 struct fx_mapping {
     int64_t ts;
@@ -35,12 +30,11 @@ struct fx_mapping {
 
 /* The address space of one process.  */
 struct fx_space {
-    struct fx_segment *segments; /* that hold now, by address */
-    size_t count, capacity;
-    uint32_t next;       /* mapping that was not written yet: index + 1 */
-    uint32_t last;       /* mapping of this process read last */
-    uint32_t generation; /* changes with segments */
-    bool mapped;         /* it has mappings, written or not */
+    struct base_ranges map; /* that holds now; owner: fx_module.same, place: a vaddr */
+    uint32_t next;          /* mapping that was not written yet: index + 1 */
+    uint32_t last;          /* mapping of this process read last */
+    uint32_t generation;    /* changes with the map */
+    bool mapped;            /* it has mappings, written or not */
     bool has_gap;
     uint64_t gap; /* an address that no mapping ever covered */
 };

@@ -175,7 +175,7 @@ void fx_release_maps(struct fx *fx)
         export_free_text(maps->modules[i].build_id);
     }
     for (size_t i = 0; maps->spaces && i <= fx->export->process_count; i++)
-        sqlite3_free(maps->spaces[i].segments);
+        base_ranges_release(&maps->spaces[i].map);
     sqlite3_free(maps->modules);
     sqlite3_free(maps->mappings);
     free(maps->spaces);
@@ -287,106 +287,22 @@ static enum store_status put_mapping(struct fx *fx, const struct fx_mapping *map
 
 /* ---- The map ---- */
 
-static bool agrees(const struct fx_maps *maps, const struct fx_segment *segment,
-                   const struct fx_mapping *mapping)
+static struct base_range range_of(const struct fx_maps *maps, const struct fx_mapping *mapping)
 {
-    return segment->vaddr - segment->start == mapping->vaddr - mapping->address &&
-           segment->module == maps->modules[mapping->module].same;
-}
-
-/* The first segment that ends at or behind address.  */
-static size_t first_at(const struct fx_space *space, uint64_t address)
-{
-    size_t low = 0, high = space->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (space->segments[middle].last < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (struct base_range){ mapping->address, mapping->last, mapping->vaddr,
+                                maps->modules[mapping->module].same };
 }
 
 static bool conflicts(const struct fx_maps *maps, const struct fx_mapping *mapping)
 {
-    const struct fx_space *space = &maps->spaces[mapping->process];
+    const struct base_ranges *map = &maps->spaces[mapping->process].map;
+    struct base_range new = range_of(maps, mapping);
 
-    for (size_t i = first_at(space, mapping->address);
-         i < space->count && space->segments[i].start <= mapping->last; i++)
-        if (!agrees(maps, &space->segments[i], mapping))
+    for (size_t i = base_ranges_first(map, new.start);
+         i < map->count && map->items[i].start <= new.last; i++)
+        if (!base_ranges_agree(&map->items[i], &new))
             return true;
     return false;
-}
-
-static struct fx_segment part_of(const struct fx_segment *segment, uint64_t start, uint64_t last)
-{
-    return (struct fx_segment){ start, last, segment->vaddr + (start - segment->start),
-                                segment->module };
-}
-
-/* Replace segments [first, limit) by count others.  */
-static enum store_status splice(struct fx *fx, struct fx_space *space, size_t first, size_t limit,
-                                const struct fx_segment *others, size_t count)
-{
-    size_t total = space->count - (limit - first) + count;
-    void *items = space->segments;
-
-    if (!stacks_grow(&items, &space->capacity, total + 1, sizeof *space->segments))
-        return store_no_memory(fx->export->error);
-    space->segments = items;
-    memmove(space->segments + first + count, space->segments + limit,
-            (space->count - limit) * sizeof *space->segments);
-    if (count > 0)
-        memcpy(space->segments + first, others, count * sizeof *others);
-    space->count = total;
-    return STORE_OK;
-}
-
-/* A mapping takes its addresses, but for what says the same already.  */
-static enum store_status insert(struct fx *fx, const struct fx_mapping *mapping)
-{
-    struct fx_maps *maps = &fx->maps;
-    struct fx_space *space = &maps->spaces[mapping->process];
-    struct fx_segment whole = { mapping->address, mapping->last, mapping->vaddr,
-                                maps->modules[mapping->module].same };
-    size_t first = first_at(space, mapping->address), limit = first, count = 0, capacity = 0;
-    struct fx_segment *pieces = NULL;
-    uint64_t start = whole.start;
-    bool over = false; /* start has passed the end */
-    enum store_status status = STORE_OK;
-
-    while (limit < space->count && space->segments[limit].start <= whole.last)
-        limit++;
-    if (!stacks_grow(&pieces, &capacity, 2 * (limit - first) + 3, sizeof *pieces))
-        return store_no_memory(fx->export->error);
-    for (size_t i = first; i < limit; i++) {
-        const struct fx_segment *old = &space->segments[i];
-
-        if (agrees(maps, old, mapping)) {
-            if (old->start > start)
-                pieces[count++] = part_of(&whole, start, old->start - 1);
-            pieces[count++] = *old;
-            over = old->last >= whole.last;
-            start = old->last + 1;
-        } else if (old->start < whole.start) {
-            pieces[count++] = part_of(old, old->start, whole.start - 1);
-        }
-    }
-    if (!over)
-        pieces[count++] = part_of(&whole, start, whole.last);
-    if (limit > first) {
-        const struct fx_segment *old = &space->segments[limit - 1];
-
-        if (old->last > whole.last && !agrees(maps, old, mapping))
-            pieces[count++] = part_of(old, whole.last + 1, old->last);
-    }
-    status = splice(fx, space, first, limit, pieces, count);
-    space->generation++;
-    sqlite3_free(pieces);
-    return status;
 }
 
 /* Write the next mapping of a process.  */
@@ -394,10 +310,12 @@ static enum store_status apply_next(struct fx *fx, uint32_t process)
 {
     struct fx_space *space = &fx->maps.spaces[process];
     const struct fx_mapping *mapping = &fx->maps.mappings[space->next - 1];
+    struct base_range range = range_of(&fx->maps, mapping);
     enum store_status status = put_mapping(fx, mapping);
 
-    if (status == STORE_OK)
-        status = insert(fx, mapping);
+    if (status == STORE_OK && base_ranges_add(&space->map, &range) == BASE_RANGES_NO_MEMORY)
+        status = store_no_memory(fx->export->error);
+    space->generation++;
     space->next = mapping->next;
     return status;
 }
@@ -506,16 +424,16 @@ enum store_status fx_mention_process(struct fx *fx, uint32_t process, int64_t ts
 static bool find_in(const struct fx_maps *maps, uint32_t process, bool kernel, uint32_t module,
                     uint64_t vaddr, uint64_t *out)
 {
-    const struct fx_space *space = &maps->spaces[process];
+    const struct base_ranges *map = &maps->spaces[process].map;
 
-    for (size_t i = 0; i < space->count; i++) {
-        const struct fx_segment *segment = &space->segments[i];
-        uint64_t offset = vaddr - segment->vaddr;
+    for (size_t i = 0; i < map->count; i++) {
+        const struct base_range *range = &map->items[i];
+        uint64_t offset = vaddr - range->place;
 
-        if (segment->module != module || offset > segment->last - segment->start ||
-            (segment->start + offset >= KERNEL_START) != kernel)
+        if (range->owner != module || offset > range->last - range->start ||
+            (range->start + offset >= KERNEL_START) != kernel)
             continue;
-        *out = segment->start + offset;
+        *out = range->start + offset;
         return true;
     }
     return false;
