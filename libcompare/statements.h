@@ -4,7 +4,7 @@
 
 #include <fxt/compare_set.h>
 
-#include "libcompare/internal.h"
+#include "libcompare/compare_internal.h"
 
 struct statements {
     const char *name; /* borrowed, for messages */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "libperf/internal.h"
+#include "libperf/perf_internal.h"
 
 #define DEFAULT_ORDER_BYTES ((size_t)32 << 20)
 #define FILE_HEADER_BYTES   104u

@@ -1,7 +1,7 @@
 /* decode.c - the contents of records.  perf_event_open(2) has their layouts.  */
 #include <linux/perf_event.h>
 
-#include "libperf/internal.h"
+#include "libperf/perf_internal.h"
 
 enum {
     MISC_BUILD_ID = 1 << 14, /* MMAP2 has a build ID in place of device and inode */

@@ -4,7 +4,7 @@
 
 #include <zstd.h>
 
-#include "libperf/internal.h"
+#include "libperf/perf_internal.h"
 
 /* What a record of 64 KiB may become: records that compress better than 512 times hold nothing.  */
 #define MAX_EXPANDED ((size_t)64 << 20)

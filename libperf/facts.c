@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "libperf/internal.h"
+#include "libperf/perf_internal.h"
 
 #define MAX_SECTION ((uint64_t)64 << 20)
 #define FEATURES    256u

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "libperf/internal.h"
+#include "libperf/perf_internal.h"
 
 /* [number]; gaps are numbers without a meaning.  */
 static const char *const kind_names[] = {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "libperf/internal.h"
+#include "libperf/perf_internal.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "libperf/internal.h"
+#include "libperf/perf_internal.h"
 
 /* Markers in callchains (enum perf_callchain_context).  */
 #define CONTEXT_HV            ((uint64_t)-32)

@@ -4,7 +4,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "libperf/internal.h"
+#include "libperf/perf_internal.h"
 
 #define WINDOW_BYTES ((size_t)256 << 10)
 

@@ -96,7 +96,7 @@ enum store_status store_enter_wal(struct store *store, struct store_error *error
 /* Before its COMMIT: reserve the room that the file needs for it.  */
 enum store_status store_reserve_file(struct store *store, struct store_error *error);
 
-/* ---- Trust (verify.c) ---- */
+/* ---- Trust (store_verify.c) ---- */
 
 /* Whether the file has the tables and views of schemas/store.sql, and as they are there.  Returns
  * STORE_OK, STORE_CORRUPT, or what reading gave.  */

@@ -1,5 +1,5 @@
 /* How much of stacks is copied, by what the samples before would have needed.  */
-#include "sampler-capture/cpu/copies.h"
+#include "sampler-capture/cpu/stack_copies.h"
 
 #include <check.h>
 #include <stdlib.h>

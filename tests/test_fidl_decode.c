@@ -6,7 +6,7 @@
 
 #include <fxt/fidl_sampler.h>
 #include "tests/support/fidl_vectors.h"
-#include "tests/support/hex.h"
+#include "tests/support/hex_text.h"
 
 #define MOST 512u /* bytes of the longest message here */
 

@@ -6,7 +6,7 @@
 
 #include <fxt/fidl_sampler.h>
 #include "tests/support/fidl_vectors.h"
-#include "tests/support/hex.h"
+#include "tests/support/hex_text.h"
 
 static uint8_t buffer[2 * FIDL_MAX_MESSAGE];
 static size_t length;

@@ -6,7 +6,7 @@
 
 #include <fxt/fidl_provider.h>
 
-#include "tests/support/hex.h"
+#include "tests/support/hex_text.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table)[0]))
 

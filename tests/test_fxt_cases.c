@@ -7,7 +7,7 @@
 
 #include "tests/support/describe.h"
 #include "tests/support/every_string.h"
-#include "tests/support/hex.h"
+#include "tests/support/hex_text.h"
 #include "tests/support/pack.h"
 #include "tests/support/pass_on.h"
 

@@ -10,7 +10,7 @@
 
 #include "tests/support/describe.h"
 #include "tests/support/pack.h"
-#include "tests/support/unpack.h"
+#include "tests/support/whole_input.h"
 
 /* More than a buffer of the input, and nothing that packs to nothing.  */
 static uint8_t plain[100000];

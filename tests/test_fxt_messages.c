@@ -10,7 +10,7 @@
 #include "tests/support/allocation.h"
 #include "tests/support/describe.h"
 #include "tests/support/fidl_vectors.h"
-#include "tests/support/hex.h"
+#include "tests/support/hex_text.h"
 #include "tests/support/parts.h"
 
 static struct bytes stream, wanted, got;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/support/describe.h"
-#include "tests/support/hex.h"
+#include "tests/support/hex_text.h"
 #include "tests/support/pack.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))

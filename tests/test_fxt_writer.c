@@ -8,7 +8,7 @@
 
 #include <fxt/fxt.h>
 #include "tests/support/allocation.h"
-#include "tests/support/hex.h"
+#include "tests/support/hex_text.h"
 #include "tests/support/pass_on.h"
 
 /* ---- What the writer writes to ---- */

@@ -5,7 +5,7 @@
 
 #include "tests/support/describe.h"
 #include "tests/support/pack.h"
-#include "tests/support/unpack.h"
+#include "tests/support/whole_input.h"
 
 /* Several blocks of 128 KiB, half of it noise.  */
 static uint8_t plain[400000];

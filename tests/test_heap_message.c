@@ -3,7 +3,7 @@
 #include "sampler-capture/heap/message.h"
 
 #include "tests/support/fidl_vectors.h"
-#include "tests/support/hex.h"
+#include "tests/support/hex_text.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/support/describe.h"
-#include "tests/support/hex.h"
+#include "tests/support/hex_text.h"
 #include "tests/support/profile_records.h"
 
 static struct taken taken;

@@ -11,7 +11,7 @@
 #include <fxt/compare_report.h>
 #include <fxt/profile.h>
 #include "cmd/cli/profile_options.h"
-#include "cmd/history/runs.h"
+#include "cmd/history/refusals.h"
 
 /* ---- Settings ---- */
 

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "cmd/cli/template.h"
+#include "cmd/fxtdiff/finding_values.h"
 #include "cmd/fxtdiff/format.h"
 #include "cmd/fxtdiff/html.h"
 #include "cmd/fxtdiff/print.h"
-#include "cmd/fxtdiff/values.h"
 
 /* As many functions as a browser shows with ease; more if there are more findings, or --rows asks
  * for them.  */

@@ -2,9 +2,9 @@
 #include <math.h>
 
 #include "cmd/cli/strip.h"
+#include "cmd/fxtdiff/finding_values.h"
 #include "cmd/fxtdiff/html.h"
 #include "cmd/fxtdiff/print.h"
-#include "cmd/fxtdiff/values.h"
 
 /* In pixels.  */
 #define WIDTH  240.0

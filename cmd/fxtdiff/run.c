@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmd/fxtdiff/capture.h"
 #include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
 #include "cmd/fxtdiff/programs.h"
+#include "cmd/fxtdiff/run_capture.h"
 
 enum {
     KEY_RUNS = 1,

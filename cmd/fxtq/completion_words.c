@@ -89,8 +89,8 @@ void words_load(struct words *words, sqlite3 *db)
     add_column(words, db,
                "SELECT name FROM main.sqlite_schema UNION SELECT name FROM "
                "temp.sqlite_schema");
-    /* Of a view that somebody wrote, to find the columns may take for ever: each that is made of
-     * two others takes twice their time.  Those of the schema are known; see libstore/verify.c.  */
+    /* Finding the columns of a foreign view may never end: a view made of two others takes twice
+     * their time.  The views of the schema are known; see libstore/store_verify.c.  */
     add_column(words, db,
                "SELECT c.name FROM (SELECT name FROM main.sqlite_schema WHERE type = 'table' AND "
                "rootpage > 0 UNION SELECT name FROM temp.sqlite_schema) AS t, "

@@ -5,7 +5,7 @@
 #include "cmd/fxtq/fxtq.h"
 #include "cmd/fxtq/store_source.h"
 #include "cmd/history/history.h"
-#include "cmd/history/runs.h"
+#include "cmd/history/refusals.h"
 
 enum { KEY_TYPE = 1 };
 

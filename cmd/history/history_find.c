@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cmd/history/history.h"
-#include "cmd/history/runs.h"
+#include "cmd/history/refusals.h"
 
 /* ---- Outputs ---- */
 

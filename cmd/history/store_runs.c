@@ -4,7 +4,7 @@
 
 #include <fxt/profile.h>
 #include <fxt/store_content.h>
-#include "cmd/history/runs.h"
+#include "cmd/history/refusals.h"
 
 /* A store being read.  */
 struct job {

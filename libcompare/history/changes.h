@@ -4,7 +4,7 @@
 
 #include <fxt/compare_history.h>
 
-#include "libcompare/internal.h"
+#include "libcompare/compare_internal.h"
 #include "libcompare/statistics/statistics.h"
 
 /* ---- Finding them (changes.c) ---- */

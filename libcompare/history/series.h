@@ -4,7 +4,7 @@
 
 #include <fxt/compare_history.h>
 
-#include "libcompare/internal.h"
+#include "libcompare/compare_internal.h"
 
 /* The runs of a set by commit.  */
 struct commit_runs {

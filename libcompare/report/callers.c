@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "libcompare/internal.h"
+#include "libcompare/compare_internal.h"
 
 #define NOBODY UINT32_MAX
 

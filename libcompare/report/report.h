@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "libcompare/internal.h"
+#include "libcompare/compare_internal.h"
 
 struct compare_report_memory {
     struct base_arena arena;  /* of the texts */

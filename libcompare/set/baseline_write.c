@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "libcompare/internal.h"
+#include "libcompare/compare_internal.h"
 #include "libcompare/set/baseline.h"
 
 /* A function that is not in the file counts as one that cost nothing.  With more than this share it

@@ -1,5 +1,5 @@
 /* builder.h - between the files that make a set: builder.c takes runs, frames.c names the functions
- * of frames, match/ finds what was renamed, stacks.c adds up.
+ * of frames, match/ finds what was renamed, set_stacks.c adds up.
  *
  * Each file keeps the first failure in the builder (builder_fail()) and returns false then.  */
 #ifndef COMPARE_BUILDER_H
@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/numbering.h"
-#include "libcompare/internal.h"
+#include "libcompare/compare_internal.h"
 
 /* The stacks of one run: values of call sites, which may repeat.  */
 struct raw_stacks {
@@ -75,7 +75,7 @@ bool match_renamed(struct compare_builder *builder, const struct frame_functions
 /* Which builds of which modules each run sampled, and how much (builds.c).  */
 bool builds_find(struct compare_builder *builder);
 
-/* Make the tree of stacks, and the costs of the runs that have stacks (stacks.c).  */
+/* Make the tree of stacks, and the costs of the runs that have stacks (set_stacks.c).  */
 bool stacks_add_up(struct compare_builder *builder, const struct frame_functions *frames,
                    const uint32_t *to, const uint32_t *root_to);
 

@@ -1,7 +1,7 @@
 /* means.c - what a set says without a comparison.  */
 #include <fxt/compare_set.h>
 
-#include "libcompare/internal.h"
+#include "libcompare/compare_internal.h"
 
 double compare_mean_cost(const struct compare_set *set, enum compare_side side)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/numbering.h"
-#include "libcompare/internal.h"
+#include "libcompare/compare_internal.h"
 
 #define LEAST_PARTS 2
 /* What so many parts do not tell apart is told by the whole path.  */

@@ -3,7 +3,7 @@
 #define COMPARE_STATISTICS_H
 
 #include <fxt/compare.h>
-#include "libcompare/internal.h"
+#include "libcompare/compare_internal.h"
 
 /* ---- Distributions (special.c) ---- */
 

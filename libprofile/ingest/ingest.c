@@ -10,7 +10,7 @@
 #include "libprofile/ingest/events.h"
 #include "libprofile/ingest/flows.h"
 #include "libprofile/ingest/heap.h"
-#include "libprofile/ingest/insn.h"
+#include "libprofile/ingest/insn_ingest.h"
 #include "libprofile/ingest/maps.h"
 #include "libprofile/ingest/samples.h"
 #include "libprofile/ingest/sched.h"

@@ -19,7 +19,7 @@
  *   sched.c      threads on CPUs, and waiting
  *   slices.c     finished slices, brought into the order in which they begin
  *   events.c     what is told at once: arguments, counters, logs, objects; tracks
- *   insn.c       instruction traces: packets to slices and charges (insn.h)
+ *   insn_ingest.c instruction traces: packets to slices and charges (insn_ingest.h)
  *   table.c      from pairs of numbers to what is open
  */
 #ifndef PROFILE_INGEST_INGEST_H

@@ -1,13 +1,13 @@
 /* insn_parts.h - instruction traces inside an ingest.  Private to libprofile/ingest.
  *
- *   insn.c       packets of threads to slices and charges of stacks
+ *   insn_ingest.c packets of threads to slices and charges of stacks
  *   insn_code.c  which code and which function is at an address of a process
  */
 #ifndef PROFILE_INGEST_INSN_PARTS_H
 #define PROFILE_INGEST_INSN_PARTS_H
 
 #include <fxt/insn.h>
-#include "libprofile/ingest/insn.h"
+#include "libprofile/ingest/insn_ingest.h"
 
 /* ---- Code (insn_code.c) ---- */
 
@@ -55,7 +55,7 @@ const struct insn_place *insn_place_of(struct insn_process *process, uint64_t ad
 
 void insn_code_release(struct ingest_insn *insn);
 
-/* ---- Streams (insn.c) ---- */
+/* ---- Streams (insn_ingest.c) ---- */
 
 /* The packets of one thread.  */
 struct insn_thread {

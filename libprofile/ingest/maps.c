@@ -10,7 +10,7 @@
 
 #include <fxt/fidl_sampler.h>
 #include "libprofile/ingest/entities.h"
-#include "libprofile/ingest/insn.h"
+#include "libprofile/ingest/insn_ingest.h"
 #include "libprofile/ingest/maps.h"
 #include "libprofile/ingest/samples.h"
 

@@ -7,7 +7,7 @@
  *   export_rows.c   samples, heap events and samples of profiles that pass the filter
  *   export_text.c   stacks as text; buffered output
  *   csv.c           rows as CSV
- *   fxt.h           a capture as FXT
+ *   fxt_export.h    a capture as FXT
  *
  * Ids of a store are dense; what has gaps, or refers to what is not there, is corrupt.  */
 #ifndef STORE_EXPORT_EXPORT_H

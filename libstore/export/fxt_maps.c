@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include <fxt/fidl_sampler.h>
-#include "libstore/export/fxt.h"
+#include "libstore/export/fxt_export.h"
 
 #define KERNEL_START  (UINT64_C(1) << 63) /* addresses from here on are looked up in process 0 */
 #define MOST_MODULES  65536u              /* ids of modules in the file */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include <fxt/fidl_sampler.h>
-#include "libstore/export/fxt.h"
+#include "libstore/export/fxt_export.h"
 
 /* ---- Objects ---- */
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/export/fxt.h"
+#include "libstore/export/fxt_export.h"
 
 #define MOST_STRINGS 32767u
 #define MOST_THREADS 255u

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/export/fxt.h"
+#include "libstore/export/fxt_export.h"
 
 #define RUNNABLE    1u /* as the record of a thread that could go on says */
 #define MOST_CPUS   65536

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/export/fxt.h"
+#include "libstore/export/fxt_export.h"
 
 #define NEVER       INT64_MAX
 #define MOST_HELD   256u /* events of flows at one time */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include <fxt/fidl_sampler.h>
-#include "libstore/export/fxt.h"
+#include "libstore/export/fxt_export.h"
 
 /* Depths at which readers hold a stack for cut, where the capture does not say (as
  * libprofile/ingest has them).  */

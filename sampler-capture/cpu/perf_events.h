@@ -11,9 +11,9 @@
 #ifndef CPU_PERF_EVENTS_H
 #define CPU_PERF_EVENTS_H
 
-#include "sampler-capture/cpu/copies.h"
 #include "sampler-capture/cpu/counter.h"
 #include "sampler-capture/cpu/ring.h"
+#include "sampler-capture/cpu/stack_copies.h"
 
 #include <stdbool.h>
 #include <stddef.h>

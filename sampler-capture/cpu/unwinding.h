@@ -10,7 +10,7 @@
 #ifndef CPU_UNWINDING_H
 #define CPU_UNWINDING_H
 
-#include "sampler-capture/cpu/copies.h"
+#include "sampler-capture/cpu/stack_copies.h"
 #include "sampler-capture/perf_record.h"
 
 #include <fxt/unwind.h>

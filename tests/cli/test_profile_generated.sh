@@ -17,13 +17,13 @@ for seed in 1 2 3; do
         for kind in sampler profiler; do
             # shellcheck disable=SC2086 # a list of options
             "$fxtgen" --kind $kind $options --truth truth >in.fxt
-            profile_folded in.fxt out
+            folded_addresses in.fxt out
             expect "$kind, depth $depth, seed $seed"
         done
         # shellcheck disable=SC2086
         "$fxtgen" --kind spans $options --truth truth >in.fxt
         for bytes in 0 1000; do
-            profile_folded in.fxt out $bytes
+            folded_addresses in.fxt out $bytes
             expect "spans, depth $depth, seed $seed, runs of $bytes bytes"
         done
     done
@@ -33,7 +33,7 @@ done
 "$fxtgen" --kind region --count 3000 --stacks 300 --depth 20 --truth whole >in.fxt
 sed 's/0x[0-9a-f]*/[unknown]/g' whole |
     awk '{ sum[$1] += $2 } END { for (stack in sum) print stack, sum[stack] }' | LC_ALL=C sort >truth
-profile_folded in.fxt out
+folded_addresses in.fxt out
 expect "region"
 
 # One process alone, by its pid; fxt2pprof shows modules, not addresses.

@@ -27,7 +27,7 @@ for seed in 1 2; do
         # shellcheck disable=SC2086 # a list of options
         "$fxtgen" --kind heap --count 8000 --seed $seed $options --truth truth >in.fxt
         for type in 0 1 2 3; do
-            profile_folded in.fxt out heap $type
+            folded_addresses in.fxt out heap $type
             columns=$((2 + type / 2 * 2))
             expect $((type % 2)) $columns $((columns + 1)) "type $type, $options, seed $seed"
         done

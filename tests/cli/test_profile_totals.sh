@@ -32,7 +32,7 @@ while read -r file self spans; do
     LC_ALL=C sort -c "$WORK/out" || fail "$file: lines are not sorted"
     [ -z "$(sed 's/ [0-9]*$//' "$WORK/out" | uniq -d)" ] || fail "$file: a stack twice"
     # Sorting in small runs changes nothing.
-    profile_folded "$data/$file" "$WORK/runs" 8192
+    folded_addresses "$data/$file" "$WORK/runs" 8192
     cmp "$WORK/out" "$WORK/runs"
 done <<END
 c-hello-world.fxt.gz 329913 17,296

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include <fxt/symbolize.h>
-#include "tests/fuzz/store.h"
+#include "tests/fuzz/store_files.h"
 
 /* ---- Changes ---- */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "libstore/functions/functions.h"
-#include "tests/fuzz/store.h"
+#include "tests/fuzz/store_files.h"
 
 static const struct {
     const char *sql;

@@ -1,12 +1,12 @@
 /* A trace into a store, twice, and again into one that has another.
  *
- * - The database is sound, and keeps what schemas/store.sql promises (tests/fuzz/store.c).
+ * - The database is sound, and keeps what schemas/store.sql promises (tests/fuzz/store_files.c).
  * - The same bytes are known the second time, and change nothing.
  * - Behind another capture the same rows come about, with other ids.  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/fuzz/store.h"
+#include "tests/fuzz/store_files.h"
 
 static const char *const tables[] = {
     "provider",   "loss",        "damage",      "process", "thread",     "mapping",

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tests/fuzz/resolve.h"
+#include "tests/fuzz/object_resolve.h"
 #include "tests/fuzz/support.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

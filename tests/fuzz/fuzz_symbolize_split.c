@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/fuzz/resolve.h"
+#include "tests/fuzz/object_resolve.h"
 #include "tests/fuzz/support.h"
 
 static const char *const executables[] = { "split", "split4" };

@@ -1,4 +1,4 @@
-/* stacks.c - from call sites of addresses to a tree of functions, and what each run spent where.
+/* set_stacks.c - from call sites of addresses to a tree of functions, with the costs of each run.
  *
  * Two call sites that differ in their addresses alone are one node here; inlined functions are
  * nodes of their own, outer before inner.  */

@@ -1,5 +1,5 @@
-/* capture.c - running a command under sampler-capture.  */
-#include "cmd/fxtdiff/capture.h"
+/* run_capture.c - running a command under sampler-capture.  */
+#include "cmd/fxtdiff/run_capture.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
-/* profile_folded.c - one trace to folded stacks, with what fxt2pprof has no use for: addresses as
+/* folded_addresses.c - one trace to folded stacks, with what fxt2pprof has no use for: addresses as
  * names ("module+0xvaddr"), to compare with what a generator wrote, and runs of a sort so small
  * that there are many.
  *
- *   profile_folded IN.fxt OUT             samples
- *   profile_folded IN.fxt OUT SORT_BYTES  spans, their self times; 0: the usual memory for sorting
- *   profile_folded IN.fxt OUT heap N      the heap's sample type N
+ *   folded_addresses IN.fxt OUT             samples
+ *   folded_addresses IN.fxt OUT SORT_BYTES  self times of spans; 0: the usual memory
+ *   folded_addresses IN.fxt OUT heap N      the heap's sample type N
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 static void die(const char *what, const char *message)
 {
-    (void)fprintf(stderr, "profile_folded: %s: %s\n", what, message);
+    (void)fprintf(stderr, "folded_addresses: %s: %s\n", what, message);
     exit(4);
 }
 
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
     FILE *out;
 
     if (argc < 3 || argc > 5)
-        die("usage", "profile_folded IN OUT [SORT_BYTES | heap TYPE]");
+        die("usage", "folded_addresses IN OUT [SORT_BYTES | heap TYPE]");
     if (heap)
         folded.value = (int)strtol(argv[4], NULL, 10);
     if (spans)

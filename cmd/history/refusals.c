@@ -1,5 +1,5 @@
-/* runs.c - what libcompare refuses, in words.  */
-#include "cmd/history/runs.h"
+/* refusals.c - what libcompare refuses, in words.  */
+#include "cmd/history/refusals.h"
 
 enum cli_exit runs_exit_of(enum compare_status status)
 {

@@ -1,4 +1,4 @@
-#include "tests/support/unpack.h"
+#include "tests/support/whole_input.h"
 
 #include <check.h>
 #include <string.h>

@@ -1,12 +1,12 @@
-/* copies.h - how much of each stack is worth copying.
+/* stack_copies.h - how much of each stack is worth copying.
  *
  * With small copies callers of the innermost functions are found by tables and the rest by frame
  * pointers; that is enough for programs that keep them, and costs little.  Others need larger
  * copies.  A capture begins with large ones and looks what others would have given; it changes to
  * smaller ones once that is the same, and back as soon as stacks are cut.  Where the kernel's
  * buffers are too small for that, more stacks may be cut.  */
-#ifndef CPU_COPIES_H
-#define CPU_COPIES_H
+#ifndef CPU_STACK_COPIES_H
+#define CPU_STACK_COPIES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,4 +41,4 @@ void copies_saw(struct copies *copies, enum copies_size taken, enum copies_size 
 /* Samples of the size in use were lost, since the kernel's buffers were full.  */
 void copies_lost(struct copies *copies);
 
-#endif /* CPU_COPIES_H */
+#endif /* CPU_STACK_COPIES_H */

@@ -1,6 +1,6 @@
-/* fxt.h - a capture as FXT: what its parts share.  Private to libstore.
+/* fxt_export.h - a capture as FXT: what its parts share.  Private to libstore.
  *
- *   fxt.c         beginning and end: session, providers, losses
+ *   fxt_export.c  beginning and end: session, providers, losses
  *   fxt_put.c     one record at a time: strings, threads, arguments
  *   fxt_objects.c objects, counters, logs
  *   fxt_slices.c  slices, asynchronous operations and flows, by time
@@ -9,8 +9,8 @@
  *   fxt_stacks.c  samples, allocations and releases
  *
  * The records are those that libprofile/ingest makes the same rows from.  */
-#ifndef STORE_EXPORT_FXT_H
-#define STORE_EXPORT_FXT_H
+#ifndef STORE_EXPORT_FXT_EXPORT_H
+#define STORE_EXPORT_FXT_EXPORT_H
 
 #include "base/grow.h"
 #include "base/numbering.h"
@@ -178,7 +178,7 @@ enum store_status fx_message(struct fx *fx, uint64_t process, int64_t ts, const 
 bool fx_keeps_process(const struct fx *fx, uint32_t process);
 bool fx_keeps_time(const struct fx *fx, int64_t ts);
 
-/* ---- fxt.c ---- */
+/* ---- fxt_export.c ---- */
 
 /* The session, with that period.  */
 enum store_status fx_session(struct fx *fx, int64_t period_ns);
@@ -208,4 +208,4 @@ enum store_status fx_mention_process(struct fx *fx, uint32_t process, int64_t ts
 enum store_status fx_address(struct fx *fx, uint32_t process, uint32_t frame, uint64_t *out,
                              bool *found);
 
-#endif /* STORE_EXPORT_FXT_H */
+#endif /* STORE_EXPORT_FXT_EXPORT_H */

@@ -1,6 +1,6 @@
-/* insn.h - what the other parts call of instruction traces.  Private to libprofile/ingest.  */
-#ifndef PROFILE_INGEST_INSN_H
-#define PROFILE_INGEST_INSN_H
+/* insn_ingest.h - instruction traces, for the other parts.  Private to libprofile/ingest.  */
+#ifndef PROFILE_INGEST_INSN_INGEST_H
+#define PROFILE_INGEST_INSN_INGEST_H
 
 #include "libprofile/ingest/ingest.h"
 
@@ -20,4 +20,4 @@ enum profile_status ingest_insn_finish(struct profile_ingest *ingest, struct pro
 void ingest_insn_release(struct profile_ingest *ingest);
 #endif
 
-#endif /* PROFILE_INGEST_INSN_H */
+#endif /* PROFILE_INGEST_INSN_INGEST_H */

@@ -1,9 +1,9 @@
-/* json.c - the report as one JSON object (schemas/fxtdiff.schema.json).
+/* report_json.c - the report as one JSON object (schemas/fxtdiff.schema.json).
  *
  * The version counts up when a key changes its meaning or goes; new keys may come without.  */
+#include "cmd/fxtdiff/finding_values.h"
 #include "cmd/fxtdiff/outputs.h"
 #include "cmd/fxtdiff/print.h"
-#include "cmd/fxtdiff/values.h"
 #include "cmd/history/set_json.h"
 
 #define SCHEMA_VERSION 2

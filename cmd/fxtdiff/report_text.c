@@ -1,14 +1,14 @@
-/* text.c - the report for people, as wide as their terminal.  */
+/* report_text.c - the report for people, as wide as their terminal.  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/width.h"
 #include "cmd/cli/strip.h"
+#include "cmd/fxtdiff/finding_values.h"
 #include "cmd/fxtdiff/format.h"
 #include "cmd/fxtdiff/outputs.h"
 #include "cmd/fxtdiff/print.h"
-#include "cmd/fxtdiff/values.h"
 
 /* What stands before the name of a function in its row, blanks included, besides the mark.  Where
  * that leaves too little for names, columns are left out, the least telling ones first.  */

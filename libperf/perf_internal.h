@@ -1,8 +1,8 @@
-/* internal.h - the parts of a perf.data file.  Private to libperf.
+/* perf_internal.h - the parts of a perf.data file.  Private to libperf.
  *
  *   data.c     open, next record, notices
  *   window.c   bytes of the file, a window at a time
- *   events.c   attributes: events and the ids of their samples
+ *   attributes.c attributes: events and the ids of their samples
  *   facts.c    features: what the file says of the machine
  *   expand.c   compressed records
  *   order.c    records that wait for their order
@@ -33,7 +33,7 @@ struct perf_window {
     int failure; /* errno of the first failure */
 };
 
-/* ---- Events (events.c) ---- */
+/* ---- Events (attributes.c) ---- */
 
 struct perf_id {
     uint64_t id;
@@ -129,7 +129,7 @@ void perf_window_seek(struct perf_window *window, uint64_t offset, uint64_t end)
 /* Read exactly size bytes at offset of a file that can seek.  */
 bool perf_window_read(struct perf_window *window, uint64_t offset, void *bytes, size_t size);
 
-/* events.c */
+/* attributes.c */
 /* Add the event of an attribute; size is what there is of it.  False, with nothing added, when it
  * cannot be read or when memory is short (out_of_memory).  */
 bool perf_events_add(struct perf_data *data, const uint8_t *attribute, size_t size);

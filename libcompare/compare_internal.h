@@ -1,4 +1,4 @@
-/* internal.h - what all files of libcompare share: errors, and arrays that may fail to grow.  */
+/* compare_internal.h - shared by all files of libcompare: errors, and arrays that grow.  */
 #ifndef COMPARE_INTERNAL_H
 #define COMPARE_INTERNAL_H
 

@@ -1,4 +1,4 @@
-#include "tests/support/hex.h"
+#include "tests/support/hex_text.h"
 
 #include <check.h>
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* events.c - attributes: which events there are, and the ids that samples name them by.
+/* attributes.c - attributes: which events there are, and the ids that samples name them by.
  *
  * An attribute is a struct perf_event_attr of any length: a file has that of the perf that wrote
  * it.  What it is too short for is 0.  */
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "libperf/internal.h"
+#include "libperf/perf_internal.h"
 
 #define MIN_ATTRIBUTE 64u /* PERF_ATTR_SIZE_VER0 */
 #define MAX_EVENTS    65536u

@@ -1,6 +1,6 @@
-/* values.h - what a finding costs in each run, for the outputs that show it.  */
-#ifndef FXTDIFF_VALUES_H
-#define FXTDIFF_VALUES_H
+/* finding_values.h - what a finding costs in each run, for the outputs that show it.  */
+#ifndef FXTDIFF_FINDING_VALUES_H
+#define FXTDIFF_FINDING_VALUES_H
 
 #include "cmd/fxtdiff/fxtdiff.h"
 
@@ -28,4 +28,4 @@ void diff_values_close(struct diff_values *values);
  * The report must have a comparison.  */
 char *diff_scale_note(const struct compare_report *report);
 
-#endif /* FXTDIFF_VALUES_H */
+#endif /* FXTDIFF_FINDING_VALUES_H */

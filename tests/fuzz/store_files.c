@@ -1,4 +1,4 @@
-#include "tests/fuzz/store.h"
+#include "tests/fuzz/store_files.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* capture.h - running a command under sampler-capture, for fxtdiff run (capture.c).  */
-#ifndef FXTDIFF_CAPTURE_H
-#define FXTDIFF_CAPTURE_H
+/* run_capture.h - running a command under sampler-capture, for fxtdiff run (run_capture.c).  */
+#ifndef FXTDIFF_RUN_CAPTURE_H
+#define FXTDIFF_RUN_CAPTURE_H
 
 #include "cmd/fxtdiff/fxtdiff.h"
 
@@ -36,4 +36,4 @@ enum cli_exit diff_capture_run(const struct diff_capture *capture, enum compare_
 /* "base", "new".  */
 extern const char *const diff_side_names[COMPARE_SIDES];
 
-#endif /* FXTDIFF_CAPTURE_H */
+#endif /* FXTDIFF_RUN_CAPTURE_H */

@@ -1,6 +1,6 @@
-/* hex.h - bytes written as text, as the format notes show them.  */
-#ifndef TESTS_HEX_H
-#define TESTS_HEX_H
+/* hex_text.h - bytes written as text, as the format notes show them.  */
+#ifndef TESTS_HEX_TEXT_H
+#define TESTS_HEX_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,4 +9,4 @@
  * many.  Fails the running test where they do not fit or are no digits.  */
 size_t hex_bytes(const char *text, uint8_t *bytes, size_t capacity);
 
-#endif /* TESTS_HEX_H */
+#endif /* TESTS_HEX_TEXT_H */

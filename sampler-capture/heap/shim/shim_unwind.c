@@ -1,4 +1,4 @@
-/* unwind.c - who called the allocator.
+/* shim_unwind.c - who called the allocator.
  *
  * By unwind tables that we read ourselves (shim_cfi.h); where we do not, by the compiler's
  * unwinder, linked into the shim: a private copy shares no lock with the program's, which may hold

@@ -1,4 +1,4 @@
-#include "libcompare/internal.h"
+#include "libcompare/compare_internal.h"
 
 #include "base/fail.h"
 

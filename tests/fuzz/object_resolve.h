@@ -1,6 +1,6 @@
-/* resolve.h - what holds for names, whatever the objects: for fuzz targets of libsymbolize.  */
-#ifndef FUZZ_RESOLVE_H
-#define FUZZ_RESOLVE_H
+/* object_resolve.h - properties of names in any object, for fuzz targets of libsymbolize.  */
+#ifndef FUZZ_OBJECT_RESOLVE_H
+#define FUZZ_OBJECT_RESOLVE_H
 
 #include <stddef.h>
 
@@ -10,4 +10,4 @@
  * all files, size of them, allow.  */
 void resolve_all_ways(const char *path, size_t size);
 
-#endif /* FUZZ_RESOLVE_H */
+#endif /* FUZZ_OBJECT_RESOLVE_H */

@@ -1,5 +1,5 @@
-/* insn.c - instruction traces: the packets of each thread become slices of functions, and charges
- * of stacks that are told at the end.  docs/insntrace.md says which blobs they come in.  */
+/* insn_ingest.c - instruction traces: the packets of each thread become slices of functions, and
+ * charges of stacks, which are delivered at the end.  docs/insntrace.md describes the blobs.  */
 #include "libprofile/ingest/entities.h"
 #include "libprofile/ingest/events.h"
 #include "libprofile/ingest/insn_parts.h"

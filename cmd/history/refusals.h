@@ -1,12 +1,12 @@
-/* runs.h - runs for libcompare, as fxtdiff and fxtq read them.  */
-#ifndef CMD_HISTORY_RUNS_H
-#define CMD_HISTORY_RUNS_H
+/* refusals.h - runs for libcompare, as fxtdiff and fxtq read them.  */
+#ifndef CMD_HISTORY_REFUSALS_H
+#define CMD_HISTORY_REFUSALS_H
 
 #include <fxt/compare_set.h>
 
 #include "cmd/cli/cli.h"
 
-/* ---- What libcompare refuses (runs.c) ---- */
+/* ---- What libcompare refuses (refusals.c) ---- */
 
 /* The exit status for a status of libcompare other than success.  */
 enum cli_exit runs_exit_of(enum compare_status status);
@@ -38,4 +38,4 @@ struct store_runs {
 enum cli_exit store_runs_read(struct store_runs *runs, const char *path, const char *label,
                               int64_t capture);
 
-#endif /* CMD_HISTORY_RUNS_H */
+#endif /* CMD_HISTORY_REFUSALS_H */

@@ -1,4 +1,4 @@
-/* runs.c - runs in, a set out: libcompare's builder, and the names of what was sampled.  */
+/* runs_to_set.c - runs in, a set out: libcompare's builder, and the names of what was sampled.  */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "sampler-capture/cpu/copies.h"
+#include "sampler-capture/cpu/stack_copies.h"
 
 #define FIRST_PROOF 50U
 #define MOST_PROOF  5000U

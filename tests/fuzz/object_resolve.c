@@ -1,4 +1,4 @@
-#include "tests/fuzz/resolve.h"
+#include "tests/fuzz/object_resolve.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* fxt.c - a capture as FXT.
+/* fxt_export.c - a capture as FXT.
  *
  *   magic; providers; what the capture says of itself
  *   objects, which name processes and threads
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/export/fxt.h"
+#include "libstore/export/fxt_export.h"
 
 #define TICKS_PER_SECOND 1000000000u
 #define MOST_LOST        1000000 /* marks of a full buffer: more says no more */

@@ -1,5 +1,5 @@
-/* values.c - what a finding costs in each run, for the outputs that show it.  */
-#include "cmd/fxtdiff/values.h"
+/* finding_values.c - what a finding costs in each run, for the outputs that show it.  */
+#include "cmd/fxtdiff/finding_values.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* unpack.h - all that an input gives.  The running test fails where that breaks fxt_input_read()'s
+/* whole_input.h - all bytes of an input.  The running test fails if fxt_input_read() breaks its
  * promises.  */
-#ifndef TESTS_UNPACK_H
-#define TESTS_UNPACK_H
+#ifndef TESTS_WHOLE_INPUT_H
+#define TESTS_WHOLE_INPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,4 +36,4 @@ void check_unpacks_to(const void *bytes, size_t length, enum fxt_status status, 
 void check_corrupt_trace(const void *bytes, size_t length, enum fxt_compression compression,
                          const char *message);
 
-#endif /* TESTS_UNPACK_H */
+#endif /* TESTS_WHOLE_INPUT_H */

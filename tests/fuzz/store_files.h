@@ -1,6 +1,6 @@
-/* store.h - stores for the fuzz targets.  */
-#ifndef FUZZ_STORE_H
-#define FUZZ_STORE_H
+/* store_files.h - stores for the fuzz targets.  */
+#ifndef FUZZ_STORE_FILES_H
+#define FUZZ_STORE_FILES_H
 
 #include <sqlite3.h>
 
@@ -40,4 +40,4 @@ void fuzz_bind(struct fuzz_choices *choices, sqlite3_stmt *statement, int index)
  * SQLITE_INTERRUPT when it takes too long.  */
 int fuzz_run(sqlite3 *db, sqlite3_stmt *statement);
 
-#endif /* FUZZ_STORE_H */
+#endif /* FUZZ_STORE_FILES_H */
