@@ -22,6 +22,7 @@ static const struct {
     export_fn write;
     const char *sample_type;
     enum store_csv_table table;
+    bool is_profile; /* the capture was a pprof profile */
 } exports[] = {
     { "folded", store_export_folded, NULL, STORE_CSV_ANY },
     { "folded of the heap", store_export_folded, "alloc_space", STORE_CSV_ANY },
@@ -30,6 +31,8 @@ static const struct {
     { "csv of the heap", store_export_csv, NULL, STORE_CSV_HEAP },
     { "csv of profiles", store_export_csv, NULL, STORE_CSV_PROFILE },
     { "fxt", store_export_fxt, NULL, STORE_CSV_ANY },
+    { "pprof", store_export_pprof, NULL, STORE_CSV_ANY },
+    { "a profile unchanged", store_export_pprof, NULL, STORE_CSV_ANY, true },
 };
 
 /* A capture with a row of every kind, and samples of a profile beside them.  */
@@ -86,7 +89,17 @@ static const char contents[] =
     "x'00ff'), (1, 4, 3, 11, NULL), (1, 5, 3, 9, 1), (1, 6, 3, 4, -1);"
     "INSERT INTO arg_set_end VALUES (1, 1)";
 
+/* Makes a profile of it.  */
+static const char profile[] =
+    "UPDATE capture SET format = 'pprof';"
+    "INSERT INTO meta VALUES (1, 'period', 7), (1, 'doc_url', 'u'), (1, 'comment.1', 'c');"
+    "INSERT INTO profile_type VALUES (1, 0, 2, 3, 5, 1, NULL);"
+    "INSERT INTO profile_mapping VALUES (1, 1, 1, 1, 0, 4096, 0, 2, 3, 1);"
+    "INSERT INTO profile_location VALUES (1, 1, 1, 1, 16, 0, 1), (1, 2, 2, NULL, 8, 0, 4);"
+    "UPDATE profile_sample SET locations = x'0200000001000000' WHERE id = 2";
+
 static struct store *store;
+static bool is_profile;
 
 static void fill(void)
 {
@@ -94,6 +107,12 @@ static void fill(void)
 
     store = new_store(NULL);
     ck_assert_msg(store_run(store, contents, &error) == STORE_OK, "%s", error.message);
+}
+
+static void fill_counted(void)
+{
+    allocation_take_sqlite();
+    fill();
 }
 
 static void empty(void)
@@ -106,6 +125,7 @@ static void empty(void)
 /* What was written; fails with system_errno when limit bytes are there.  */
 struct sink {
     size_t size, limit;
+    uint64_t sum; /* of all bytes, each in its place */
     int system_errno;
 };
 
@@ -113,9 +133,10 @@ static int take(void *context, const void *bytes, size_t size)
 {
     struct sink *sink = context;
 
-    (void)bytes;
     if (sink->size + size > sink->limit)
         return sink->system_errno;
+    for (size_t i = 0; i < size; i++)
+        sink->sum = (sink->sum ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
     sink->size += size;
     return 0;
 }
@@ -127,6 +148,9 @@ static enum store_status run_export(size_t which, struct sink *sink, struct stor
     struct store_export_options options = { .size = sizeof options, .table = exports[which].table };
     struct store_export_counts counts;
 
+    if (exports[which].is_profile && !is_profile)
+        (void)store_run(store, profile, NULL); /* a store that lies may not take it */
+    is_profile |= exports[which].is_profile;
     *error = (struct store_error){ .status = STORE_OK };
     return exports[which].write(store, &filter, &options, take, sink, &counts, error);
 }
@@ -139,6 +163,8 @@ START_TEST(writes_every_format)
     ck_assert_msg(run_export((size_t)_i, &sink, &error) == STORE_OK, "%s: %s", exports[_i].name,
                   error.message);
     ck_assert_uint_gt(sink.size, 3);
+    ck_assert_int_eq(row_number(store, "SELECT count(*) FROM profile_location"),
+                     exports[_i].is_profile ? 2 : 0);
 }
 END_TEST
 
@@ -169,6 +195,35 @@ START_TEST(survives_every_failing_allocation)
                       error.message);
     }
     ck_abort_msg("%s allocates without end", exports[_i].name);
+}
+END_TEST
+
+/* From call to call the steps become longer: late allocations are much alike.  */
+#define NEXT(n) ((n) + 1 + (n) / 100)
+
+START_TEST(writes_the_same_or_says_that_memory_is_short)
+{
+    struct sink whole = { .limit = SIZE_MAX };
+    struct store_error error;
+    unsigned long failures = 0;
+    bool failed = true;
+
+    ck_assert_msg(run_export((size_t)_i, &whole, &error) == STORE_OK, "%s", error.message);
+    for (unsigned long n = 1; failed; n = NEXT(n)) {
+        struct sink sink = { .limit = SIZE_MAX };
+        enum store_status status;
+
+        allocation_fail_at(n);
+        status = run_export((size_t)_i, &sink, &error);
+        failed = allocation_count() >= n;
+        allocation_fail_at(0);
+        ck_assert_msg(status == STORE_OK || status == STORE_NO_MEMORY, "%s, allocation %lu: %s",
+                      exports[_i].name, n, error.message);
+        ck_assert_msg(status != STORE_OK || (sink.size == whole.size && sink.sum == whole.sum),
+                      "%s, allocation %lu: another output", exports[_i].name, n);
+        failures += status != STORE_OK;
+    }
+    ck_assert_uint_gt(failures, 20);
 }
 END_TEST
 
@@ -371,7 +426,7 @@ END_TEST
 static Suite *suite(void)
 {
     Suite *result = suite_create("store_export");
-    TCase *tests = tcase_create("exports");
+    TCase *tests = tcase_create("exports"), *memory = tcase_create("memory");
 
     tcase_add_checked_fixture(tests, fill, empty);
     tcase_set_timeout(tests, 60);
@@ -382,6 +437,10 @@ static Suite *suite(void)
     tcase_add_loop_test(tests, takes_no_lie_for_truth, 0, COUNT_OF(lies));
     tcase_add_test(tests, refuses_what_is_no_filter);
     suite_add_tcase(result, tests);
+    tcase_add_checked_fixture(memory, fill_counted, empty);
+    tcase_set_timeout(memory, 60);
+    tcase_add_loop_test(memory, writes_the_same_or_says_that_memory_is_short, 0, COUNT_OF(exports));
+    suite_add_tcase(result, memory);
     return result;
 }
 

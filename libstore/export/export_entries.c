@@ -50,6 +50,15 @@ sqlite3_stmt *out_prepare(struct out *work, const char *sql)
     return statement;
 }
 
+bool out_row(struct out *work, sqlite3_stmt *statement, const char *missing)
+{
+    int code = sqlite3_step(statement);
+
+    if (code == SQLITE_ROW)
+        return true;
+    return code == SQLITE_DONE ? out_corrupt(work, missing) : out_failed(work, code);
+}
+
 bool out_each(struct out *work, const char *sql, bool (*take)(void *context, sqlite3_stmt *row),
               void *context)
 {
@@ -78,7 +87,10 @@ bool out_bytes(struct out *work, sqlite3_stmt *row, int column, uint32_t *out)
     size_t length = (size_t)sqlite3_column_bytes(row, column);
 
     *out = 0;
-    return length == 0 || out_put(work, profile_writer_string(work->writer, bytes, length, out));
+    if (length == 0)
+        return true;
+    return bytes ? out_put(work, profile_writer_string(work->writer, bytes, length, out))
+                 : out_no_memory(work);
 }
 
 bool out_text(struct out *work, const char *text, uint32_t *out)
@@ -102,9 +114,8 @@ bool out_string(struct out *work, sqlite3_stmt *row, int column, uint32_t *out)
         return true;
     }
     (void)sqlite3_bind_int64(work->get_string, 1, id);
-    ok = sqlite3_step(work->get_string) == SQLITE_ROW
-             ? out_bytes(work, work->get_string, 0, out)
-             : out_corrupt(work, "a row refers to a text that is not there");
+    ok = out_row(work, work->get_string, "a row refers to a text that is not there") &&
+         out_bytes(work, work->get_string, 0, out);
     (void)sqlite3_reset(work->get_string);
     if (ok)
         work->strings[id - 1] = *out;

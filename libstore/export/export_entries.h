@@ -57,6 +57,8 @@ bool out_put(struct out *work, enum profile_status status); /* what the writer s
 /* ---- Reading ---- */
 
 sqlite3_stmt *out_prepare(struct out *work, const char *sql);
+/* The row that statement must have; missing says what is wrong with the store if there is none.  */
+bool out_row(struct out *work, sqlite3_stmt *statement, const char *missing);
 /* Call take for each row of sql, whose ?1 is the capture where it has one.  */
 bool out_each(struct out *work, const char *sql, bool (*take)(void *context, sqlite3_stmt *row),
               void *context);

@@ -128,6 +128,8 @@ static bool listed_stack(struct telling *telling, sqlite3_stmt *row, int column,
     const unsigned char *bytes = sqlite3_column_blob(row, column);
     size_t length = (size_t)sqlite3_column_bytes(row, column);
 
+    if (length > 0 && !bytes)
+        return out_no_memory(telling->out);
     for (size_t i = 0; i + 4 <= length; i += 4) {
         uint32_t location = (uint32_t)bytes[i] | (uint32_t)bytes[i + 1] << 8 |
                             (uint32_t)bytes[i + 2] << 16 | (uint32_t)bytes[i + 3] << 24;

@@ -122,10 +122,9 @@ bool places_mapping(struct places *places, uint32_t id, uint32_t *number)
     mapping.limit = module->last + module->bias;
     mapping.limit += mapping.limit < UINT64_MAX;
     (void)sqlite3_bind_int64(places->get_module, 1, id);
-    ok = sqlite3_step(places->get_module) == SQLITE_ROW
-             ? out_bytes(out, places->get_module, 0, &mapping.filename) &&
-                   out_bytes(out, places->get_module, 1, &mapping.build_id)
-             : out_corrupt(out, "a module is not there");
+    ok = out_row(out, places->get_module, "a module is not there") &&
+         out_bytes(out, places->get_module, 0, &mapping.filename) &&
+         out_bytes(out, places->get_module, 1, &mapping.build_id);
     (void)sqlite3_reset(places->get_module);
     return ok && tell_mapping(places, &mapping, &module->mapping) &&
            ((*number = module->mapping), true);
@@ -258,7 +257,7 @@ static bool find_place(struct places *places, uint32_t frame,
 {
     const struct frame_place *known = &places->frames[frame];
     uint32_t module = places->out->export->stacks->modules[frame];
-    bool has_vaddr;
+    bool ok, has_vaddr;
     uint64_t vaddr;
 
     if (known->known) {
@@ -269,11 +268,11 @@ static bool find_place(struct places *places, uint32_t frame,
     if (!module)
         return true;
     (void)sqlite3_bind_int64(places->get_frame, 1, frame);
-    has_vaddr = sqlite3_step(places->get_frame) == SQLITE_ROW &&
-                sqlite3_column_type(places->get_frame, 0) == SQLITE_INTEGER;
-    vaddr = (uint64_t)sqlite3_column_int64(places->get_frame, 0);
+    ok = out_row(places->out, places->get_frame, "a frame is not there");
+    has_vaddr = ok && sqlite3_column_type(places->get_frame, 0) == SQLITE_INTEGER;
+    vaddr = ok ? (uint64_t)sqlite3_column_int64(places->get_frame, 0) : 0;
     (void)sqlite3_reset(places->get_frame);
-    if (!places_mapping(places, module, &location->mapping))
+    if (!ok || !places_mapping(places, module, &location->mapping))
         return false;
     if (has_vaddr)
         location->address = vaddr + places->modules[module].bias;

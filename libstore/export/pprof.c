@@ -287,38 +287,58 @@ static bool put_sum(struct out *work, struct places *places, const struct sums *
 }
 
 /* The process with most in it is the one whose program pprof shows as the profile's.  */
-static uint32_t find_heaviest(const struct out *work, const struct sums *sums)
+static bool find_heaviest(struct out *work, const struct sums *sums, uint32_t *heaviest)
 {
     size_t processes = work->export->process_count;
     uint64_t *totals = calloc(processes + 1, sizeof *totals);
-    uint32_t heaviest = 0;
 
-    for (size_t i = 0; totals && i < sums->keys.count; i++) {
+    *heaviest = 0;
+    if (!totals)
+        return out_no_memory(work);
+    for (size_t i = 0; i < sums->keys.count; i++) {
         uint32_t process = (uint32_t)sums->keys.items[i].a;
 
         totals[process] = add(totals[process], sums->items[i * sums->types.count]);
     }
-    for (uint32_t i = 1; totals && i <= processes; i++)
-        if (totals[i] > totals[heaviest] || heaviest == 0)
-            heaviest = i;
+    for (uint32_t i = 1; i <= processes; i++)
+        if (totals[i] > totals[*heaviest] || *heaviest == 0)
+            *heaviest = i;
     free(totals);
-    return heaviest;
+    return true;
+}
+
+/* The first word of the command that was captured, from malloc(); NULL where none is known.  */
+static bool find_command(struct out *work, char **command)
+{
+    sqlite3_stmt *row = out_prepare(work, "SELECT command FROM main.capture WHERE command IS NOT "
+                                          "NULL AND (?1 = 0 OR id = ?1) ORDER BY id LIMIT 1");
+    bool ok = row != NULL;
+    int code;
+
+    *command = NULL;
+    if (!ok)
+        return false;
+    (void)sqlite3_bind_int64(row, 1, work->export->filter.capture);
+    code = sqlite3_step(row);
+    if (code == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(row, 0);
+
+        *command = text ? strndup(text, strcspn(text, " ")) : NULL;
+        ok = *command != NULL || out_no_memory(work);
+    } else if (code != SQLITE_DONE) {
+        ok = out_failed(work, code);
+    }
+    (void)sqlite3_finalize(row);
+    return ok;
 }
 
 static bool put_program(struct out *work, struct places *places, const struct sums *sums)
 {
-    uint32_t heaviest = find_heaviest(work, sums), program, number;
-    sqlite3_stmt *row = out_prepare(work, "SELECT command FROM main.capture WHERE command IS NOT "
-                                          "NULL AND (?1 = 0 OR id = ?1) ORDER BY id LIMIT 1");
-    char *command = NULL;
+    uint32_t heaviest, program, number;
+    char *command;
 
-    if (!row)
+    if (!find_heaviest(work, sums, &heaviest) || !find_command(work, &command))
         return false;
-    (void)sqlite3_bind_int64(row, 1, work->export->filter.capture);
-    if (sqlite3_step(row) == SQLITE_ROW)
-        command = strndup((const char *)sqlite3_column_text(row, 0),
-                          strcspn((const char *)sqlite3_column_text(row, 0), " "));
-    (void)sqlite3_finalize(row);
     program = sums->keys.count > 0 ? places_program(places, heaviest, command) : 0;
     free(command);
     return !program || places_mapping(places, program, &number);
