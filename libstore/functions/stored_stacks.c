@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include <fxt/store.h>
 #include "base/file.h"
 
 /* More of anything is no store of ours (store.h, limits).  */
@@ -96,20 +97,61 @@ static int each_row(struct load *load, const char *sql,
 
 /* ---- Trust ---- */
 
+static int get_number(sqlite3 *db, const char *sql, sqlite3_int64 *out, char **error)
+{
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+
+    *out = 0;
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        *out = sqlite3_column_int64(statement, 0);
+    else if (code != SQLITE_DONE && code != SQLITE_NOMEM)
+        *error = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+    (void)sqlite3_finalize(statement);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* What has no such number is not known for a store of another version, but for the tables that it
+ * lacks.  */
+static int check_version(sqlite3 *db, char **error)
+{
+    sqlite3_int64 application, version;
+    int code = get_number(db, "PRAGMA main.application_id", &application, error);
+
+    if (code == SQLITE_OK)
+        code = get_number(db, "PRAGMA main.user_version", &version, error);
+    if (code != SQLITE_OK || application != STORE_APPLICATION_ID || version == STORE_VERSION)
+        return code;
+    *error = version < STORE_VERSION
+                 ? sqlite3_mprintf("a store of version %lld; 'fxtq upgrade' makes it one of "
+                                   "version %d",
+                                   version, STORE_VERSION)
+                 : sqlite3_mprintf("a store of version %lld, made by a later fxtq; these functions "
+                                   "know version %d",
+                                   version, STORE_VERSION);
+    return SQLITE_ERROR;
+}
+
 /* A file of somebody else may have views under the names of tables, which never end, or virtual
- * tables.  fxtq refuses such a file when it opens it; another program that loads the functions does
- * not.  */
+ * tables, and one of ours may be older.  fxtq refuses such files when it opens them; another
+ * program that loads the functions does not.  */
 int stacks_check_tables(sqlite3 *db, char **error)
 {
     static const char sql[] =
         "SELECT column1 FROM (VALUES ('callsite'), ('frame'), ('symbol'), ('string'), ('module'), "
         "('capture'), ('sample_type'), ('callsite_sum'), ('process'), ('thread'), ('cpu_sample'), "
-        "('heap_event'), ('profile_sample'), ('profile_value'), ('arg'), ('arg_set_end')) "
+        "('sample_event'), ('heap_event'), ('profile_type'), ('profile_sample'), "
+        "('profile_value'), ('arg'), ('arg_set_end')) "
         "WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_master "
         "WHERE name = column1 AND type = 'table' AND rootpage > 0)";
-    sqlite3_stmt *statement;
-    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    sqlite3_stmt *statement = NULL;
+    int code = check_version(db, error);
 
+    if (code != SQLITE_OK)
+        return code;
+    code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_step(statement);
     if (code == SQLITE_ROW) {

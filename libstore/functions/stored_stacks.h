@@ -50,7 +50,8 @@ struct stacks {
  * says why, or is NULL.  */
 int stacks_refresh(sqlite3 *db, struct stacks **held, char **error);
 
-/* Whether all that the functions read are tables.  As above.  */
+/* Whether all that the functions read are tables.  As above, and SQLITE_ERROR with *error for a
+ * store of another version.  */
 int stacks_check_tables(sqlite3 *db, char **error);
 
 /* Frames, symbols, strings and modules.  As above.  */

@@ -62,3 +62,37 @@ damage "UPDATE frame SET module_id = 99 WHERE id = 9" "a frame's module is not t
 damage "UPDATE symbol SET function = 1234567 WHERE frame_id = (SELECT max(frame_id) FROM symbol)" "a symbol's name is not there"
 damage "INSERT INTO symbol(frame_id, inline_depth, function, quality) VALUES (1 << 40, 0, 1, 4)" "a symbol's frame is not there"
 damage "INSERT INTO string VALUES (1 << 60, 'far')" "its strings have gaps"
+
+# Another program that loads them opens any file: what is no store of this version is refused by name, and what would run a view of
+# somebody else in a table's place.
+loaded() { # loaded STORE SQL
+    sqlite3 -readonly -cmd ".load $O/lib/libfxtsql" "$1" "$2" >out 2>err
+}
+all="SELECT folded(id) FROM callsite|SELECT in_stack(1, 'x')|SELECT leaf(1)|SELECT depth(1)|SELECT extract_arg(1, 'k')|SELECT * FROM call_tree|\
+SELECT * FROM flamegraph|SELECT * FROM callers('x')|SELECT * FROM callees('x')|SELECT * FROM call_top|SELECT * FROM callsite_counts"
+some="SELECT folded(1)|SELECT extract_arg(1, 'k')|SELECT * FROM call_tree"
+refuses() { # refuses QUESTIONS PATTERN
+    questions=$1
+    shift
+    echo "$questions" | tr '|' '\n' | while read -r sql; do
+        if loaded bad.fxtq "$sql"; then fail "$1, but an answer to $sql: $(cat out)"; fi
+        grep -q "$1" err || fail "$sql: no '$1' in: $(cat err)"
+    done
+    loaded bad.fxtq "SELECT demangle('_Z3fooi'), percentile(1, 50)" || fail "what reads no table: $(cat err)"
+}
+cp drawn.fxtq bad.fxtq
+for old in 1 2 3; do
+    sqlite3 bad.fxtq "DROP TABLE IF EXISTS sample_event; PRAGMA user_version = $old"
+    refuses "$all" "a store of version $old; 'fxtq upgrade' makes it one of version 4"
+done
+cp drawn.fxtq bad.fxtq
+sqlite3 bad.fxtq "PRAGMA user_version = 5"
+refuses "$all" "a store of version 5, made by a later fxtq; these functions know version 4"
+# Every table that their queries read.
+tables=$(cd "$ROOT/libstore/functions" && grep -Eoh '(FROM|JOIN) main\.[a-z_]*' selection.c scalar.c stored_stacks.c | sed 's/.*main\.//' | grep -v sqlite_ | sort -u)
+[ "$(echo "$tables" | wc -l)" -ge 14 ] || fail "only these tables: $tables"
+for table in $tables profile_type; do
+    cp drawn.fxtq bad.fxtq
+    sqlite3 bad.fxtq "PRAGMA legacy_alter_table = ON; ALTER TABLE $table RENAME TO kept; CREATE VIEW $table AS SELECT * FROM kept"
+    refuses "$some" "the store is damaged: it has no table $table"
+done
