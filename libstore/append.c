@@ -103,6 +103,16 @@ static enum store_status fail_to_merge(struct store *store, int code, struct sto
                       why.message, is_full ? "make room and" : "when that is mended,");
 }
 
+/* A WAL that cannot be emptied does no harm once the file has all that is in it.  */
+static bool is_moved(struct store *store)
+{
+    int logged = -1, moved = -1;
+
+    return sqlite3_wal_checkpoint_v2(store->db, "main", SQLITE_CHECKPOINT_PASSIVE, &logged,
+                                     &moved) == SQLITE_OK &&
+           logged >= 0 && moved == logged;
+}
+
 /* Move what the WAL has into the file.  */
 static enum store_status checkpoint(struct store *store, struct store_error *error)
 {
@@ -112,6 +122,8 @@ static enum store_status checkpoint(struct store *store, struct store_error *err
 
     /* In a store that is in WAL mode anyway, readers of an older state are nothing unusual.  */
     if (code == SQLITE_OK || ((code & 0xff) == SQLITE_BUSY && store->keeps_wal))
+        return STORE_OK;
+    if ((code & 0xff) != SQLITE_BUSY && is_moved(store))
         return STORE_OK;
     return fail_to_merge(store, code, error);
 }
