@@ -23,7 +23,9 @@ static const struct {
     { "BZh?1AY&SY", 10, "bzip2 data; unpack it first: bzip2 -d" },
     { "PK\x03\x04", 4, "a zip archive, not an FXT trace" },
     { "PERFILE2", 8, "a perf.data file, not an FXT trace" },
-    { "SQLite format 3", 15, "an SQLite database, not an FXT trace; fxtq reads stores" },
+    { "SQLite format 3", 15,
+      "an SQLite database, not an FXT trace; "
+      "if it is a store, 'fxtq export' writes its captures as traces and profiles" },
 };
 
 /* Nothing but printable ASCII.  Taken for FXT, it would be a record at a time far out of range.  */

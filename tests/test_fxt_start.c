@@ -38,7 +38,8 @@ static const struct {
     { "PK\x03\x04\x14\x00\x00\x00", 8, "a zip archive, not an FXT trace" },
     { "PERFILE2\x68\x00\x00\x00\x00\x00\x00\x00", 16, "a perf.data file, not an FXT trace" },
     { "SQLite format 3\x00\x10\x00", 18,
-      "an SQLite database, not an FXT trace; fxtq reads stores" },
+      "an SQLite database, not an FXT trace; "
+      "if it is a store, 'fxtq export' writes its captures as traces and profiles" },
     { "{\"traceEvents\": [\n", 18, "text, not an FXT trace" },
     { "main;f 1\nmain;g 2\n", 18, "text, not an FXT trace" },
     { "<!DOCTYPE html>\r\n\t", 18, "text, not an FXT trace" },

@@ -50,7 +50,7 @@ elf|an ELF file, not an FXT trace|yes
 pdf|not an FXT trace: no magic number, and the first record does not fit|yes
 zip|a zip archive, not an FXT trace|yes
 ones|not an FXT trace: no magic number, and the first record does not fit|yes
-database|an SQLite database, not an FXT trace; fxtq reads stores|yes
+database|an SQLite database, not an FXT trace; if it is a store, 'fxtq export' writes its captures as traces and profiles|yes
 packed-text|text, not an FXT trace|yes
 empty|empty, not an FXT trace|no
 short|shorter than any record, not an FXT trace|no
