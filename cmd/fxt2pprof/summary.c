@@ -130,7 +130,9 @@ static void print_coverage(const struct profile *profile, const struct profile_s
         cli_note("  %s%s without full symbols%s", shown ? "... and " : "",
                  cli_counted(others, shown ? "more module" : "module",
                              shown ? "more modules" : "modules"),
-                 shown ? "" : ", each with less than 0.1 % of frames");
+                 shown         ? ""
+                 : others == 1 ? ", with less than 0.1 % of frames"
+                               : ", each with less than 0.1 % of frames");
 }
 
 void print_summary(const struct settings *settings, struct profile *profile, enum profile_kind kind,

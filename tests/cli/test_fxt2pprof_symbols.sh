@@ -39,6 +39,38 @@ printf '%s\n' 'ffffffff81000000 T _stext' 'ffffffff81000040 t early_setup' 'ffff
 python3 "$ROOT/tests/tools/one_sample.py" '[kernel]' '' ffffffff81000050 >kernel.fxt || fail "no trace of the kernel"
 names 'early_setup' 'kallsyms' --symbols kallsyms kernel.fxt
 
+# Modules without symbols: those that matter are named, the others counted, and the sentence says which of both.
+cat >modules.py <<'PY'
+import struct, sys
+path, build_id, vaddr, known, others = sys.argv[1], sys.argv[2], int(sys.argv[3], 16), int(sys.argv[4]), int(sys.argv[5])
+def padded(data): return data + bytes(-len(data) % 8)
+def record(header, *parts):
+    body = b"".join(part if isinstance(part, bytes) else struct.pack("<Q", part) for part in parts)
+    return struct.pack("<Q", header | (len(body) // 8 + 1) << 4) + body
+out = bytes.fromhex("1000044678541600") + struct.pack("<QQ", 0x21, 10**9)
+modules = [(path, bytes.fromhex(build_id))] + [("/nowhere/m%02d" % i, b"") for i in range(others)]
+for i, (name, identity) in enumerate(modules):
+    out += record(10 | len(name) << 44 | len(identity) << 52, 4400, 77, i, padded(name.encode()), padded(identity))
+    out += record(10 | 1 << 16 | 5 << 44, 4400, 77, i, (i + 1) << 32, 1 << 32, 0)
+for at in [(1 << 32) + vaddr] * known + [((i + 2) << 32) + 16 for i in range(others)]:
+    out += record(10 | 2 << 16 | 1 << 28, 4400, 77, 78, at)
+sys.stdout.buffer.write(out)
+PY
+while IFS='|' read -r known others named rest; do
+    python3 modules.py "$WORK/full" "$id" "$outer" "$known" "$others" >modules.fxt
+    fxt2pprof -o modules.pb.gz modules.fxt 2>err || fail "$others modules: status $?: $(cat err)"
+    [ "$(grep -c 'no file .*/nowhere/m\|/nowhere/m.*no file\|in m[0-9][0-9]: ' err)" = "$named" ] || fail "$others modules, $named to be named: $(cat err)"
+    [ "$(grep 'without full symbols' err)" = "$rest" ] || fail "$others modules: not '$rest' in: $(cat err)"
+done <<'TABLE'
+2500|0|0|
+2500|1|0|  1 module without full symbols, with less than 0.1 % of frames
+2500|2|0|  2 modules without full symbols, each with less than 0.1 % of frames
+50|2|2|
+50|10|10|
+50|11|10|  ... and 1 more module without full symbols
+50|12|10|  ... and 2 more modules without full symbols
+TABLE
+
 status=0
 fxt2pprof --symbols nowhere trace.fxt >got 2>err || status=$?
 [ $status -eq 4 ] || fail "status $status for symbols that are not there"
