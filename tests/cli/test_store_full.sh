@@ -40,12 +40,12 @@ stride=3
 # What is done to which store, how many steps of it take space at least, and what is done first, and kept.
 while IFS='|' read -r name store least command first; do
     rm -f s.fxtq* after.fxtq* between.sql
-    contents $store.fxtq >before.sql
-    cp $store.fxtq after.fxtq
+    contents "$store.fxtq" >before.sql
+    cp "$store.fxtq" after.fxtq
     if [ -n "$first" ]; then
         eval "$first" </dev/null
         contents after.fxtq >between.sql
-        cp $store.fxtq after.fxtq
+        cp "$store.fxtq" after.fxtq
     fi
     eval "$(echo "$command" | sed 's/STORE/after.fxtq/')" </dev/null >out 2>message || fail "$name: $(cat message)"
     contents after.fxtq >after.sql
@@ -53,18 +53,18 @@ while IFS='|' read -r name store least command first; do
     step=1
     while :; do
         rm -f s.fxtq*
-        cp $store.fxtq s.fxtq
+        cp "$store.fxtq" s.fxtq
         status=0
         eval "FULL_AT=$step LD_PRELOAD=$PWD/faults.so $(echo "$command" | sed 's/STORE/s.fxtq/')" </dev/null >out 2>message || status=$?
-        [ $status != 0 ] || break
+        [ "$status" != 0 ] || break
         sed -i '/: already in s.fxtq, as capture/d' message
-        [ $status = 4 ] || fail "$name, step $step: status $status, $(cat message)"
+        [ "$status" = 4 ] || fail "$name, step $step: status $status, $(cat message)"
         [ "$(wc -l <message)" = 1 ] || [ -n "$first" ] || fail "$name, step $step: more than a sentence: $(cat message)"
         grep -q 'No space left on device\|disk full or broken\|disk is full\|disk I/O error' message || fail "$name, step $step: $(cat message)"
         contents s.fxtq >now.sql
         cmp -s now.sql before.sql || cmp -s now.sql after.sql || cmp -s now.sql between.sql 2>/dev/null ||
             fail "$name, step $step: the store is something else: $(diff now.sql before.sql | head -n 3), $(cat message)"
-        if [ $((step % 4)) = 1 ] && { [ $store != third ] || ! cmp -s now.sql before.sql; }; then
+        if [ $((step % 4)) = 1 ] && { [ "$store" != third ] || ! cmp -s now.sql before.sql; }; then
             answers s.fxtq || fail "$name, step $step: fxtq tells other rows of $(cat told), not $(cat rows)"
         fi
         step=$((step + stride))
@@ -72,7 +72,7 @@ while IFS='|' read -r name store least command first; do
     [ "$step" -gt "$least" ] || fail "$name: only $step steps took space"
     contents s.fxtq | cmp -s - after.sql || fail "$name: with space enough it is something else"
     answers s.fxtq || fail "$name: fxtq tells other rows of $(cat told), not $(cat rows)"
-    [ $store = wal ] || [ "$(echo s.fxtq*)" = s.fxtq ] || fail "$name: left beside the store: $(echo s.fxtq*)"
+    [ "$store" = wal ] || [ "$(echo s.fxtq*)" = s.fxtq ] || fail "$name: left beside the store: $(echo s.fxtq*)"
 done <<'TABLE'
 a timeline|base|20|fxtq import -q later.fxt -o STORE
 a heap|base|20|fxtq import -q heap.fxt -o STORE
