@@ -31,10 +31,8 @@ static enum profile_status find_group(struct profile_ingest *ingest,
             other->name == group.name)
             return PROFILE_OK;
     }
-    void *items = async->groups;
-    status = ingest_reserve(&items, &async->group_capacity, async->group_count,
+    status = ingest_reserve(&async->groups, &async->group_capacity, async->group_count,
                             sizeof *async->groups, &async->group_index, error);
-    async->groups = items;
     if (status != PROFILE_OK)
         return status;
     async->groups[async->group_count++] = group;

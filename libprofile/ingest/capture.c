@@ -171,10 +171,8 @@ static enum profile_status find_lost(struct profile_ingest *ingest, uint64_t id,
         if (ingest->lost[at - 1].id == id && ingest->lost[at - 1].heap == heap)
             return PROFILE_OK;
     }
-    void *items = ingest->lost;
-    status = ingest_reserve(&items, &ingest->lost_capacity, ingest->lost_count,
+    status = ingest_reserve(&ingest->lost, &ingest->lost_capacity, ingest->lost_count,
                             sizeof *ingest->lost, &ingest->lost_index, error);
-    ingest->lost = items;
     if (status != PROFILE_OK)
         return status;
     *out = &ingest->lost[ingest->lost_count].last;

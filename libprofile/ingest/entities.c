@@ -62,10 +62,8 @@ static enum profile_status find_process(struct profile_ingest *ingest, uint64_t 
         if (ingest->processes[*out - 1].koid == koid)
             return PROFILE_OK;
 
-    void *items = ingest->processes;
-    status = ingest_reserve(&items, &ingest->process_capacity, ingest->process_count,
+    status = ingest_reserve(&ingest->processes, &ingest->process_capacity, ingest->process_count,
                             sizeof *ingest->processes, &ingest->process_index, error);
-    ingest->processes = items;
     if (status != PROFILE_OK)
         return status;
     ingest->processes[ingest->process_count++] = (struct ingest_process){
@@ -153,10 +151,8 @@ enum profile_status ingest_koid(struct profile_ingest *ingest, uint64_t koid, ui
         if (ingest->koids[*out - 1].koid == koid)
             return PROFILE_OK;
 
-    void *items = ingest->koids;
-    status = ingest_reserve(&items, &ingest->koid_capacity, ingest->koid_count,
+    status = ingest_reserve(&ingest->koids, &ingest->koid_capacity, ingest->koid_count,
                             sizeof *ingest->koids, &ingest->koid_index, error);
-    ingest->koids = items;
     if (status != PROFILE_OK)
         return status;
     ingest->koids[ingest->koid_count++] = (struct ingest_koid){ .koid = koid };
@@ -184,10 +180,8 @@ static enum profile_status add_thread(struct profile_ingest *ingest, uint64_t pr
         status = ingest_koid(ingest, koid, &koids, error);
     if (status != PROFILE_OK)
         return status;
-    void *items = ingest->threads;
-    status = ingest_reserve(&items, &ingest->thread_capacity, ingest->thread_count,
+    status = ingest_reserve(&ingest->threads, &ingest->thread_capacity, ingest->thread_count,
                             sizeof *ingest->threads, &ingest->thread_index, error);
-    ingest->threads = items;
     if (status != PROFILE_OK)
         return status;
     ingest->threads[ingest->thread_count++] = (struct ingest_thread){

@@ -55,12 +55,9 @@ static enum profile_status add_series(struct profile_ingest *ingest, struct coun
                                    .name = series->name,
                                    .series = series->series,
                                    .counter_id = series->counter_id };
-    void *items = tracks->series;
-    enum profile_status status = ingest_reserve(&items, &tracks->series_capacity,
+    enum profile_status status = ingest_reserve(&tracks->series, &tracks->series_capacity,
                                                 tracks->series_count, sizeof *tracks->series,
                                                 &tracks->series_index, error);
-
-    tracks->series = items;
     if (status == PROFILE_OK)
         status = ingest_track(ingest, &track, error);
     if (status != PROFILE_OK)

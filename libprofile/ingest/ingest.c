@@ -17,13 +17,13 @@
 #include "libprofile/ingest/slices.h"
 #include "libprofile/ingest/timeline.h"
 
-enum profile_status ingest_reserve(void **items, size_t *capacity, size_t count, size_t size,
+enum profile_status ingest_reserve(void *array, size_t *capacity, size_t count, size_t size,
                                    struct base_index *index, struct profile_error *error)
 {
     if (count >= UINT32_MAX - 1)
         return profile_fail(error, PROFILE_LIMIT, "more than %u things of a kind in a trace",
                             UINT32_MAX - 1);
-    if (!base_make_room(&*items, capacity, count + 1, size))
+    if (!base_make_room(array, capacity, count + 1, size))
         return profile_no_memory(error);
     if (index && !base_index_reserve(index))
         return profile_no_memory(error);

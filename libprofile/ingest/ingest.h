@@ -96,8 +96,9 @@ struct profile_ingest {
     bool finished;
 };
 
-/* Room for one more item of an array with an index; PROFILE_LIMIT beyond 2^32 - 2.  */
-enum profile_status ingest_reserve(void **items, size_t *capacity, size_t count, size_t size,
+/* Make room for one more item, and in its index unless that is NULL.  array is the address of the
+ * pointer to the items, as in base_make_room().  PROFILE_LIMIT after 2^32 - 2 items.  */
+enum profile_status ingest_reserve(void *array, size_t *capacity, size_t count, size_t size,
                                    struct base_index *index, struct profile_error *error);
 /* What a sink's member returned, with a message where it is not PROFILE_OK.  */
 enum profile_status ingest_sink_status(enum profile_status status, struct profile_error *error);

@@ -249,10 +249,8 @@ static enum profile_status find_module(struct profile_ingest *ingest, uint32_t p
         if ((*out)->process == process && (*out)->id == id)
             return PROFILE_OK;
     }
-    void *items = ingest->modules;
-    status = ingest_reserve(&items, &ingest->module_capacity, ingest->module_count,
+    status = ingest_reserve(&ingest->modules, &ingest->module_capacity, ingest->module_count,
                             sizeof *ingest->modules, &ingest->module_index, error);
-    ingest->modules = items;
     if (status != PROFILE_OK)
         return status;
     *out = &ingest->modules[ingest->module_count++];

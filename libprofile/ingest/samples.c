@@ -65,10 +65,8 @@ static enum profile_status find_space(struct profile_ingest *ingest, uint32_t pr
     enum profile_status status;
 
     if (owner->space == 0) {
-        void *items = samples->spaces;
-        status = ingest_reserve(&items, &samples->space_capacity, samples->space_count,
+        status = ingest_reserve(&samples->spaces, &samples->space_capacity, samples->space_count,
                                 sizeof *samples->spaces, NULL, error);
-        samples->spaces = items;
         if (status != PROFILE_OK)
             return status;
         samples->spaces[samples->space_count++] = (struct sample_space){ process, owner->epoch };
@@ -113,10 +111,8 @@ static enum profile_status find_frame(struct profile_ingest *ingest, uint32_t sp
         if (frame->address == address && frame->space == space)
             return PROFILE_OK;
     }
-    void *items = samples->frames;
-    status = ingest_reserve(&items, &samples->frame_capacity, samples->frame_count,
+    status = ingest_reserve(&samples->frames, &samples->frame_capacity, samples->frame_count,
                             sizeof *samples->frames, &samples->frame_index, error);
-    samples->frames = items;
     if (status != PROFILE_OK)
         return status;
     struct raw_frame raw = { .address = address, .space = space };
@@ -158,10 +154,9 @@ static enum profile_status find_callsite(struct profile_ingest *ingest, uint32_t
         if (callsite->parent == parent && callsite->frame == frame)
             return PROFILE_OK;
     }
-    void *items = samples->callsites;
-    status = ingest_reserve(&items, &samples->callsite_capacity, samples->callsite_count,
-                            sizeof *samples->callsites, &samples->callsite_index, error);
-    samples->callsites = items;
+    status = ingest_reserve(&samples->callsites, &samples->callsite_capacity,
+                            samples->callsite_count, sizeof *samples->callsites,
+                            &samples->callsite_index, error);
     if (status != PROFILE_OK)
         return status;
     struct raw_callsite callsite = { .parent = parent, .frame = frame };

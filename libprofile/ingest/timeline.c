@@ -37,10 +37,8 @@ static enum profile_status find_pair(struct profile_ingest *ingest, uint32_t thr
         if (pair->thread == thread && pair->name == name)
             return PROFILE_OK;
     }
-    void *items = timeline->pairs;
-    status = ingest_reserve(&items, &timeline->pair_capacity, timeline->pair_count,
+    status = ingest_reserve(&timeline->pairs, &timeline->pair_capacity, timeline->pair_count,
                             sizeof *timeline->pairs, &timeline->pair_index, error);
-    timeline->pairs = items;
     if (status != PROFILE_OK)
         return status;
     timeline->pairs[timeline->pair_count++] = (struct span_pair){ .thread = thread, .name = name };

@@ -44,39 +44,31 @@ static bool charge(struct pprof_tables *tables, size_t bytes)
     return false;
 }
 
-/* Items with room for one more, to be put in the place of the old ones, or NULL; their count stays
+/* Make room for one more item; array is the address of the pointer to the items.  Their count stays
  * below 2^32 - 1.  */
-static void *make_room(struct pprof_tables *tables, void *items, size_t *capacity, size_t count,
-                       size_t size)
+static bool make_room(struct pprof_tables *tables, void *array, size_t *capacity, size_t count,
+                      size_t size)
 {
-    void *bigger = NULL;
-
     if (count >= UINT32_MAX - 1) {
         tables->status = profile_fail(tables->error, PROFILE_LIMIT, "more than 2^32 - 2 entries");
-        return NULL;
+        return false;
     }
-    bigger = base_grow(items, capacity, count + 1, size);
-    if (!bigger)
-        (void)fail_memory(tables);
-    return bigger;
+    return base_make_room(array, capacity, count + 1, size) || fail_memory(tables);
 }
 
 /* The same for a table.  */
-static void *make_table_room(struct pprof_tables *tables, void *items, size_t *capacity,
-                             size_t count, size_t size)
+static bool make_table_room(struct pprof_tables *tables, void *array, size_t *capacity,
+                            size_t count, size_t size)
 {
-    return charge(tables, 2 * size) ? make_room(tables, items, capacity, count, size) : NULL;
+    return charge(tables, 2 * size) && make_room(tables, array, capacity, count, size);
 }
 
 static bool add_number(struct pprof_tables *tables, struct numbers *numbers, uint64_t number)
 {
-    uint64_t *items = make_room(tables, numbers->items, &numbers->capacity, numbers->count,
-                                sizeof *items);
-
-    if (!items)
+    if (!make_room(tables, &numbers->items, &numbers->capacity, numbers->count,
+                   sizeof *numbers->items))
         return false;
-    numbers->items = items;
-    items[numbers->count++] = number;
+    numbers->items[numbers->count++] = number;
     return true;
 }
 
@@ -128,22 +120,19 @@ uint32_t pprof_string(int64_t string)
 
 static void add_string(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
 {
-    struct profile_text *items;
     char *copy;
 
     if (!charge(tables, length + 1))
         return;
-    items = make_table_room(tables, tables->strings, &tables->string_capacity, tables->string_count,
-                            sizeof *items);
-    if (!items)
+    if (!make_table_room(tables, &tables->strings, &tables->string_capacity, tables->string_count,
+                         sizeof *tables->strings))
         return;
-    tables->strings = items;
     copy = base_arena_text(&tables->arena, (const char *)bytes, length);
     if (!copy) {
         (void)fail_memory(tables);
         return;
     }
-    items[tables->string_count++] = (struct profile_text){ copy, length };
+    tables->strings[tables->string_count++] = (struct profile_text){ copy, length };
 }
 
 void pprof_lose_string(struct pprof_tables *tables)
@@ -165,15 +154,12 @@ static bool decode(const uint8_t *bytes, size_t length, const pb_msgdesc_t *desc
 static bool add_type(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
 {
     perftools_profiles_ValueType message = perftools_profiles_ValueType_init_zero;
-    struct profile_pprof_type *items;
     bool sound = decode(bytes, length, perftools_profiles_ValueType_fields, &message);
 
-    items = make_table_room(tables, tables->types, &tables->type_capacity, tables->type_count,
-                            sizeof *items);
-    if (!items)
+    if (!make_table_room(tables, &tables->types, &tables->type_capacity, tables->type_count,
+                         sizeof *tables->types))
         return true;
-    tables->types = items;
-    items[tables->type_count++] = (struct profile_pprof_type){
+    tables->types[tables->type_count++] = (struct profile_pprof_type){
         .type = sound ? pprof_string(message.type) : 0,
         .unit = sound ? pprof_string(message.unit) : 0,
     };
@@ -197,7 +183,6 @@ static bool set_period_type(struct pprof_tables *tables, const uint8_t *bytes, s
 static bool add_mapping(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
 {
     perftools_profiles_Mapping message = perftools_profiles_Mapping_init_zero;
-    struct profile_pprof_mapping *items;
 
     if (!decode(bytes, length, perftools_profiles_Mapping_fields, &message))
         return false;
@@ -205,12 +190,10 @@ static bool add_mapping(struct pprof_tables *tables, const uint8_t *bytes, size_
         tables->notices->bad_ids++;
         return true;
     }
-    items = make_table_room(tables, tables->mappings, &tables->mapping_capacity,
-                            tables->mapping_count, sizeof *items);
-    if (!items)
+    if (!make_table_room(tables, &tables->mappings, &tables->mapping_capacity,
+                         tables->mapping_count, sizeof *tables->mappings))
         return true;
-    tables->mappings = items;
-    items[tables->mapping_count++] = (struct profile_pprof_mapping){
+    tables->mappings[tables->mapping_count++] = (struct profile_pprof_mapping){
         .id = message.id,
         .start = message.memory_start,
         .limit = message.memory_limit,
@@ -229,7 +212,6 @@ static bool add_mapping(struct pprof_tables *tables, const uint8_t *bytes, size_
 static bool add_function(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
 {
     perftools_profiles_Function message = perftools_profiles_Function_init_zero;
-    struct profile_pprof_function *items;
 
     if (!decode(bytes, length, perftools_profiles_Function_fields, &message))
         return false;
@@ -237,12 +219,10 @@ static bool add_function(struct pprof_tables *tables, const uint8_t *bytes, size
         tables->notices->bad_ids++;
         return true;
     }
-    items = make_table_room(tables, tables->functions, &tables->function_capacity,
-                            tables->function_count, sizeof *items);
-    if (!items)
+    if (!make_table_room(tables, &tables->functions, &tables->function_capacity,
+                         tables->function_count, sizeof *tables->functions))
         return true;
-    tables->functions = items;
-    items[tables->function_count++] = (struct profile_pprof_function){
+    tables->functions[tables->function_count++] = (struct profile_pprof_function){
         .id = message.id,
         .name = pprof_string(message.name),
         .system_name = pprof_string(message.system_name),
@@ -259,17 +239,14 @@ static bool decode_line(pb_istream_t *stream, const pb_field_t *field, void **ar
 {
     struct pprof_tables *tables = *arg;
     perftools_profiles_Line message = perftools_profiles_Line_init_zero;
-    struct raw_line *items;
 
     (void)field;
     if (!pb_decode(stream, perftools_profiles_Line_fields, &message))
         return false;
-    items = make_table_room(tables, tables->lines, &tables->line_capacity, tables->line_count,
-                            sizeof *items);
-    if (!items)
+    if (!make_table_room(tables, &tables->lines, &tables->line_capacity, tables->line_count,
+                         sizeof *tables->lines))
         return false;
-    tables->lines = items;
-    items[tables->line_count++] = (struct raw_line){
+    tables->lines[tables->line_count++] = (struct raw_line){
         .function_id = message.function_id,
         .line = message.line,
         .column = message.column,
@@ -280,7 +257,6 @@ static bool decode_line(pb_istream_t *stream, const pb_field_t *field, void **ar
 static bool add_location(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
 {
     size_t first = tables->line_count;
-    struct raw_location *items;
     perftools_profiles_Location message = {
         .line = { .funcs.decode = decode_line, .arg = tables },
     };
@@ -293,12 +269,10 @@ static bool add_location(struct pprof_tables *tables, const uint8_t *bytes, size
         tables->notices->bad_ids += sound;
         return sound;
     }
-    items = make_table_room(tables, tables->locations, &tables->location_capacity,
-                            tables->location_count, sizeof *items);
-    if (!items)
+    if (!make_table_room(tables, &tables->locations, &tables->location_capacity,
+                         tables->location_count, sizeof *tables->locations))
         return true;
-    tables->locations = items;
-    items[tables->location_count++] = (struct raw_location){
+    tables->locations[tables->location_count++] = (struct raw_location){
         .id = message.id,
         .mapping_id = message.mapping_id,
         .address = message.address,
@@ -387,36 +361,32 @@ static bool take_numbers(struct pprof_tables *tables, struct cursor *cursor, pb_
                          struct numbers *numbers)
 {
     struct cursor part = *cursor;
-    uint64_t number, *items;
+    uint64_t number;
 
     if (type == PB_WT_VARINT)
         return take_varint(cursor, &number) && add_number(tables, numbers, number);
     if (type != PB_WT_STRING || !take_part(cursor, &part))
         return false;
     /* A number takes at least a byte, and a part is no longer than an entry may be.  */
-    items = base_grow(numbers->items, &numbers->capacity,
-                      numbers->count + (size_t)(part.limit - part.next), sizeof *items);
-    if (!items)
+    if (!base_make_room(&numbers->items, &numbers->capacity,
+                        numbers->count + (size_t)(part.limit - part.next), sizeof *numbers->items))
         return fail_memory(tables);
-    numbers->items = items;
     while (part.next < part.limit)
-        if (!take_varint(&part, &items[numbers->count++]))
+        if (!take_varint(&part, &numbers->items[numbers->count++]))
             return false;
     return true;
 }
 
 static bool take_label(struct pprof_tables *tables, struct cursor cursor)
 {
-    struct raw_label *items = make_room(tables, tables->labels, &tables->label_capacity,
-                                        tables->label_count, sizeof *items);
     int64_t values[perftools_profiles_Label_num_unit_tag + 1] = { 0 };
     pb_wire_type_t type;
     uint32_t field;
     uint64_t number;
 
-    if (!items)
+    if (!make_room(tables, &tables->labels, &tables->label_capacity, tables->label_count,
+                   sizeof *tables->labels))
         return false;
-    tables->labels = items;
     while (cursor.next < cursor.limit) {
         if (!take_tag(&cursor, &field, &type))
             return false;
@@ -429,7 +399,7 @@ static bool take_label(struct pprof_tables *tables, struct cursor cursor)
             return false;
         values[field] = (int64_t)number;
     }
-    items[tables->label_count++] = (struct raw_label){
+    tables->labels[tables->label_count++] = (struct raw_label){
         .key = values[perftools_profiles_Label_key_tag],
         .str = values[perftools_profiles_Label_str_tag],
         .num = values[perftools_profiles_Label_num_tag],
