@@ -86,7 +86,6 @@ flags_libprofile := $(if $(HAVE_IPT),-DPROFILE_HAVE_INSN)
 sources_compare := $(wildcard libcompare/*.c libcompare/*/*.c)
 sources_store := $(wildcard libstore/*.c libstore/import/*.c libstore/functions/*.c libstore/export/*.c libstore/reports/*.c libstore/*.c) libstore/store_sql.c
 sources_trace := $(wildcard libtrace/*.c)
-sources_cli := $(wildcard cmd/cli/*.c)
 sources_fxtdump := $(wildcard cmd/fxtdump/*.c)
 sources_fxtcat := $(wildcard cmd/fxtcat/*.c)
 sources_fxt2pprof := $(wildcard cmd/fxt2pprof/*.c)
@@ -94,6 +93,7 @@ sources_fxtsym := $(wildcard cmd/fxtsym/*.c)
 # HTML, CSS and JavaScript of pages are built in: cmd/X/page/NAME.css is the text page_NAME_css of page_NAME_css.c.
 page_source = $(dir $(patsubst %/,%,$(dir $(1))))page_$(subst .,_,$(notdir $(1))).c
 page_sources = $(foreach f,$(wildcard cmd/$(1)/page/*),$(call page_source,$(f)))
+sources_cli := $(wildcard cmd/cli/*.c) $(call page_sources,cli)
 sources_history := $(wildcard cmd/history/*.c) $(call page_sources,history)
 sources_flame := $(wildcard cmd/flame/*.c) $(call page_sources,flame)
 sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c) $(call page_sources,fxtdiff) $(sources_history) $(sources_flame)

@@ -4,8 +4,9 @@
 
 #include "cmd/cli/cli.h"
 
-/* Write the template, and in place of each @WORD@ what put writes for it.  The template has no
- * other "@".  Failures stay in output->failed.  */
+/* Write the template; put writes the text in place of each @WORD@.  The template has no other "@".
+ * @HEAD@, which may come first, is the opening of every page (page/head.html) up to the end of its
+ * style; its words are TITLE and STYLE.  Failures stay in output->failed.  */
 typedef void (*cli_template_fn)(void *context, const char *word, size_t length,
                                 struct cli_output *output);
 void cli_template_write(struct cli_output *output, const char *page, cli_template_fn put,
