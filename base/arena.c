@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
+
 #define BLOCK_BYTES ((size_t)64 << 10)
 
 struct base_arena_block {
@@ -20,7 +22,7 @@ static bool add_block(struct base_arena *arena, size_t size)
 
     if (capacity > SIZE_MAX / 2)
         return false;
-    block = calloc(1, sizeof *block + capacity);
+    block = base_calloc(1, sizeof *block + capacity);
     if (!block)
         return false;
     block->capacity = capacity;
@@ -73,7 +75,7 @@ void base_arena_release(struct base_arena *arena)
     while (arena->blocks) {
         struct base_arena_block *next = arena->blocks->next;
 
-        free(arena->blocks);
+        base_free(arena->blocks);
         arena->blocks = next;
     }
     arena->used = 0;

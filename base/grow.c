@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
+
 void *base_grow(void *items, size_t *capacity, size_t count, size_t size)
 {
     size_t wanted = *capacity + *capacity / 2;
@@ -16,7 +18,7 @@ void *base_grow(void *items, size_t *capacity, size_t count, size_t size)
         wanted = 16;
     if (__builtin_mul_overflow(wanted, size, &bytes))
         return NULL;
-    bigger = realloc(items, bytes);
+    bigger = base_realloc(items, bytes);
     if (bigger)
         *capacity = wanted;
     return bigger;

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
+
 #define FIRST_SLOTS 64u
 
 uint64_t base_hash_bytes(const void *bytes, size_t length)
@@ -38,13 +40,13 @@ bool base_index_reserve(struct base_index *index)
 
     if (index->used + 1 <= count / 4 * 3)
         return true;
-    slots = calloc(bigger, sizeof *slots);
+    slots = base_calloc(bigger, sizeof *slots);
     if (!slots)
         return false;
     for (size_t i = 0; i < count; i++)
         if (index->slots[i].id != 0)
             place_slot(slots, bigger - 1, index->slots[i]);
-    free(index->slots);
+    base_free(index->slots);
     index->slots = slots;
     index->mask = bigger - 1;
     return true;
@@ -70,6 +72,6 @@ void base_index_clear(struct base_index *index)
 
 void base_index_release(struct base_index *index)
 {
-    free(index->slots);
+    base_free(index->slots);
     *index = (struct base_index){ .slots = NULL };
 }

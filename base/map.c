@@ -1,6 +1,7 @@
 #include "base/map.h"
 #include <stdlib.h>
 
+#include "base/account.h"
 #include "base/index.h"
 
 /* The slot that holds the key, or the free one where it would go.  */
@@ -25,13 +26,13 @@ static bool enlarge(struct base_map *map)
     struct base_map bigger = { .slot_count = map->slot_count ? 2 * map->slot_count : 16,
                                .count = map->count };
 
-    bigger.slots = calloc(bigger.slot_count, sizeof *bigger.slots);
+    bigger.slots = base_calloc(bigger.slot_count, sizeof *bigger.slots);
     if (!bigger.slots)
         return false;
     for (size_t i = 0; i < map->slot_count; i++)
         if (map->slots[i].used)
             *find_slot(&bigger, map->slots[i].key) = map->slots[i];
-    free(map->slots);
+    base_free(map->slots);
     *map = bigger;
     return true;
 }
@@ -53,6 +54,6 @@ bool base_map_set(struct base_map *map, uint64_t key, uint64_t value)
 
 void base_map_release(struct base_map *map)
 {
-    free(map->slots);
+    base_free(map->slots);
     *map = (struct base_map){ .slots = NULL };
 }

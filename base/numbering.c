@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/grow.h"
 
 #define NUMBERS_MAX (UINT32_MAX - 1)
@@ -45,7 +46,7 @@ uint32_t base_pairs_add(struct base_pairs *pairs, uint64_t a, uint64_t b, bool *
 void base_pairs_release(struct base_pairs *pairs)
 {
     base_index_release(&pairs->index);
-    free(pairs->items);
+    base_free(pairs->items);
     *pairs = (struct base_pairs){ .items = NULL };
 }
 
@@ -107,6 +108,6 @@ void base_texts_release(struct base_texts *texts)
 {
     base_arena_release(&texts->arena);
     base_index_release(&texts->index);
-    free(texts->items);
+    base_free(texts->items);
     *texts = (struct base_texts){ .arena.limit = texts->arena.limit };
 }

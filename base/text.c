@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
+
 /* Room for more bytes and a NUL.  */
 static bool make_room(struct base_text *text, size_t more)
 {
@@ -19,7 +21,7 @@ static bool make_room(struct base_text *text, size_t more)
         return true;
     while (wanted - text->length <= more)
         wanted *= 2;
-    bigger = realloc(text->bytes, wanted);
+    bigger = base_realloc(text->bytes, wanted);
     if (!bigger) {
         text->failed = true;
         return false;
@@ -77,6 +79,6 @@ void base_text_clear(struct base_text *text)
 
 void base_text_release(struct base_text *text)
 {
-    free(text->bytes);
+    base_free(text->bytes);
     *text = (struct base_text){ .limit = text->limit };
 }

@@ -6,6 +6,7 @@
 #include <fxt/symbolize.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/numbering.h"
 
 /* ---- Errors ---- */
@@ -23,7 +24,7 @@ struct sym_strings {
     bool is_full;   /* some did not fit */
 };
 
-/* What all names of a module may take whose debug file has so many bytes.  */
+/* What all names of a module may take whose file has so many bytes.  */
 uint64_t sym_strings_limit(uint64_t file_bytes);
 
 /* The one copy of length bytes at bytes, NUL-terminated; "" for none, or for one that does not fit;

@@ -265,10 +265,10 @@ enum sym_status sym_breakpad_open(struct sym_breakpad *breakpad, struct sym_byte
 
 void sym_breakpad_close(struct sym_breakpad *breakpad)
 {
-    free(breakpad->functions);
-    free(breakpad->files.items);
-    free(breakpad->origins.items);
-    free(breakpad->pieces);
+    base_free(breakpad->functions);
+    base_free(breakpad->files.items);
+    base_free(breakpad->origins.items);
+    base_free(breakpad->pieces);
     *breakpad = (struct sym_breakpad){ .ready = false };
 }
 

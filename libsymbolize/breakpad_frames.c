@@ -110,7 +110,7 @@ static enum sym_status read_name(struct lookup *lookup, struct sym_bytes text, c
         return status == SYM_NO_MEMORY ? status : SYM_OK;
     *linkage_name = *name;
     *name = sym_strings_intern(&lookup->module->strings, readable, strlen(readable));
-    free(readable);
+    base_free(readable);
     return *name ? SYM_OK : SYM_NO_MEMORY;
 }
 

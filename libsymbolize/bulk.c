@@ -42,8 +42,8 @@ static void batch_release(struct batch *batch)
         sym_scratch_release(&batch->scratch);
     sym_scratch_release(&batch->module->seat->scratch);
     batch->module->seat->scratch = batch->scratch;
-    free(batch->frames[0].items);
-    free(batch->frames[1].items);
+    base_free(batch->frames[0].items);
+    base_free(batch->frames[1].items);
 }
 
 /* Whether the addresses need more than a quarter of the units: then reading the rest costs little,
@@ -128,7 +128,7 @@ static const char *bounds_name(struct sym_module *module, uint64_t start)
     char *text = sym_format("[%s+0x%" PRIx64 "]", base[0] ? base : hex.text, start);
     const char *name = text ? sym_strings_intern(&module->strings, text, strlen(text)) : NULL;
 
-    free(text);
+    base_free(text);
     return name;
 }
 
@@ -163,7 +163,7 @@ static enum sym_status add_symbol_file(struct sym_module *module, uint64_t vaddr
 
 /* The frames for vaddr as the session wants them, from wherever the module's answers come.  A cache
  * file that turns out to be damaged is replaced on the way.  */
-static enum sym_status find_frames(struct batch *batch, uint64_t vaddr, struct sym_frames *frames)
+static enum sym_status try_frames(struct batch *batch, uint64_t vaddr, struct sym_frames *frames)
 {
     struct sym_module *module = batch->module;
     enum sym_status status = SYM_OK;
@@ -187,6 +187,17 @@ static enum sym_status find_frames(struct batch *batch, uint64_t vaddr, struct s
         frames->items[0] = frames->items[frames->count - 1];
         frames->count = 1;
     }
+    return status;
+}
+
+/* The same, with what is left when the module takes too much memory.  */
+static enum sym_status find_frames(struct batch *batch, uint64_t vaddr, struct sym_frames *frames)
+{
+    enum sym_status status;
+
+    do
+        status = try_frames(batch, vaddr, frames);
+    while (status && sym_module_shed(batch->module, &status));
     return status;
 }
 
@@ -223,11 +234,15 @@ static enum sym_status step(struct batch *batch, uint64_t vaddr, bool *changed)
     return status;
 }
 
+/* What the caller takes is not the module's.  */
 static bool tell(struct batch *batch, size_t index)
 {
     const struct sym_frames *frames = &batch->frames[batch->now];
+    struct base_account *before = base_account_enter(NULL);
+    bool more = batch->answer(batch->context, index, frames->items, frames->count);
 
-    return batch->answer(batch->context, index, frames->items, frames->count);
+    (void)base_account_enter(before);
+    return more;
 }
 
 /* The addresses from the first-th on that are below limit, at least one, end here.  */
@@ -311,17 +326,28 @@ static enum sym_status answer_once(struct batch *batch, uint32_t *ids)
     return status;
 }
 
+static enum sym_status start_ahead(struct batch *batch)
+{
+    struct sym_module *module = batch->module;
+    enum sym_status status = SYM_OK;
+
+    if (batch->order.count && module->loaded.has_dwarf)
+        status = sym_ahead_start(&module->loaded.dwarf, &batch->order, module->seat->jobs);
+    (void)(status && sym_module_shed(module, &status)); /* what is left needs no such thing */
+    return status;
+}
+
 /* ids may be NULL: every address gets a call of its own.  */
-static enum sym_status resolve(struct batch *batch, const uint64_t *vaddrs, size_t count,
-                               uint32_t *ids, struct sym_error *error)
+static enum sym_status answer_all(struct batch *batch, const uint64_t *vaddrs, size_t count,
+                                  uint32_t *ids)
 {
     struct sym_module *module = batch->module;
     enum sym_status status = batch_init(batch, vaddrs, count);
 
     if (!status)
         status = prepare(batch);
-    if (!status && count && module->loaded.has_dwarf)
-        status = sym_ahead_start(&module->loaded.dwarf, &batch->order, module->seat->jobs);
+    if (!status)
+        status = start_ahead(batch);
     if (!status)
         status = ids ? answer_once(batch, ids) : answer_each(batch);
     sym_ahead_end(&module->loaded.dwarf);
@@ -330,10 +356,17 @@ static enum sym_status resolve(struct batch *batch, const uint64_t *vaddrs, size
         status = sym_module_check_companions(module);
     if (!status)
         status = sym_module_check_files(module, count > 1);
-    if (status)
-        return sym_fail(error, status, "%s",
-                        status == SYM_STOPPED ? "stopped by the caller" : "out of memory");
-    return SYM_OK;
+    return status;
+}
+
+static enum sym_status resolve(struct batch *batch, const uint64_t *vaddrs, size_t count,
+                               uint32_t *ids, struct sym_error *error)
+{
+    struct base_account *before = base_account_enter(&batch->module->account);
+    enum sym_status status = answer_all(batch, vaddrs, count, ids);
+
+    (void)base_account_enter(before);
+    return status ? sym_module_fail(batch->module, status, error) : SYM_OK;
 }
 
 enum sym_status sym_module_resolve(struct sym_module *module, const uint64_t *vaddrs, size_t count,

@@ -145,7 +145,7 @@ void sym_cache_dir_close(struct sym_cache_dir *dir)
 {
     if (dir->path && dir->fd >= 0)
         (void)close(dir->fd);
-    free(dir->path);
+    base_free(dir->path);
     *dir = (struct sym_cache_dir){ .fd = -1 };
 }
 
@@ -332,8 +332,8 @@ static void keep_limit(const struct sym_cache_dir *dir, const char *keep)
         entries.total -= entry->size;
     }
     for (size_t i = 0; i < entries.count; i++)
-        free(entries.items[i].name);
-    free(entries.items);
+        base_free(entries.items[i].name);
+    base_free(entries.items);
 }
 
 /* ---- Writing ---- */

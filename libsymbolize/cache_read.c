@@ -117,7 +117,7 @@ static enum sym_status fill_block(struct sym_cache *cache, size_t index)
 
     if (block->packed) {
         if (!cache->packed)
-            cache->packed = malloc(SYM_CACHE_BLOCK);
+            cache->packed = base_malloc(SYM_CACHE_BLOCK);
         if (!cache->packed)
             return SYM_NO_MEMORY;
         to = cache->packed;
@@ -228,7 +228,7 @@ static enum sym_status read_directory(struct sym_cache *cache, const uint8_t *di
 /* Room for the image and the tables costs address space only, until something is put there.  */
 static enum sym_status make_room(struct sym_cache *cache)
 {
-    cache->blocks = calloc(cache->block_count + 1, sizeof *cache->blocks);
+    cache->blocks = base_calloc(cache->block_count + 1, sizeof *cache->blocks);
     if (!cache->blocks)
         return SYM_NO_MEMORY;
     if (cache->image_size == 0)
@@ -282,19 +282,19 @@ static enum sym_status open_head(struct sym_cache *cache)
         return SYM_MALFORMED;
     if (whole <= size)
         return check_head(cache, first, (size_t)whole);
-    uint8_t *head = malloc((size_t)whole);
+    uint8_t *head = base_malloc((size_t)whole);
     if (!head)
         return SYM_NO_MEMORY;
     status = read_at(cache, 0, head, (size_t)whole);
     if (!status)
         status = check_head(cache, head, (size_t)whole);
-    free(head);
+    base_free(head);
     return status;
 }
 
 static enum sym_status open_source(const struct sym_cache *source, struct sym_cache **out)
 {
-    struct sym_cache *cache = malloc(sizeof *cache);
+    struct sym_cache *cache = base_malloc(sizeof *cache);
 
     if (!cache) {
         if (source->fd >= 0)
@@ -350,9 +350,9 @@ void sym_cache_close(struct sym_cache *cache)
     if (cache->notes)
         (void)munmap(cache->notes, notes_size(cache));
     ZSTD_freeDCtx(cache->context);
-    free(cache->packed);
-    free(cache->blocks);
-    free(cache);
+    base_free(cache->packed);
+    base_free(cache->blocks);
+    base_free(cache);
 }
 
 const struct sym_cache_key *sym_cache_key(const struct sym_cache *cache)

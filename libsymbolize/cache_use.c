@@ -75,7 +75,7 @@ static enum sym_status report_text(struct sym_module *module, const char **field
 {
     const char *interned = text ? sym_strings_intern(&module->strings, text, strlen(text)) : NULL;
 
-    free(text);
+    base_free(text);
     if (interned)
         *field = interned;
     return interned ? SYM_OK : SYM_NO_MEMORY;
@@ -136,7 +136,7 @@ static enum sym_status open_file(struct sym_module *module, const struct sym_cac
     sym_cache_dir_drop(dir, key);
     char *path = sym_cache_dir_path(dir, key);
     char *text = path ? sym_format("%s: damaged, dropped", path) : NULL;
-    free(path);
+    base_free(path);
     return report_text(module, &module->report.cache_problem, text);
 }
 
@@ -250,8 +250,10 @@ enum sym_status sym_module_build_cache(struct sym_module *module)
     if (status || !dir || module->cache_tried || !make_key(module, &key))
         return status;
     module->cache_tried = true;
-    if (!make_file(module, dir, &key))
+    if (!make_file(module, dir, &key)) {
+        (void)sym_module_exceeded(module); /* look-ups may take less than all answers do */
         return SYM_OK;
+    }
     sym_module_unload(module);
     status = sym_module_open_cache(module, &wanted);
     if (status || module->cache)
@@ -266,7 +268,7 @@ enum sym_status sym_module_replace_cache(struct sym_module *module)
     char *path = sym_cache_dir_path(&session->cache_dir, key);
     char *text = path ? sym_format("%s: damaged, dropped", path) : NULL;
 
-    free(path);
+    base_free(path);
     sym_cache_dir_drop(&session->cache_dir, key);
     module->report.cache_path = "";
     enum sym_status status = report_text(module, &module->report.cache_problem, text);

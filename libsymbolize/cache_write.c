@@ -61,7 +61,7 @@ static void set_restart(struct set *set)
 
 static void set_release(struct set *set)
 {
-    free(set->items);
+    base_free(set->items);
     base_index_release(&set->index);
 }
 
@@ -216,7 +216,7 @@ struct sym_cache_writer {
 
 struct sym_cache_writer *sym_cache_writer_new(void)
 {
-    struct sym_cache_writer *writer = calloc(1, sizeof *writer);
+    struct sym_cache_writer *writer = base_calloc(1, sizeof *writer);
 
     if (!writer)
         return NULL;
@@ -235,13 +235,13 @@ void sym_cache_writer_free(struct sym_cache_writer *writer)
     if (!writer)
         return;
     for (unsigned i = 0; i < SYM_CACHE_SECTIONS; i++)
-        free(writer->sections[i].bytes);
+        base_free(writer->sections[i].bytes);
     set_release(&writer->strings);
     set_release(&writer->functions);
     set_release(&writer->files);
     set_release(&writer->nodes);
-    free(writer->index);
-    free(writer);
+    base_free(writer->index);
+    base_free(writer);
 }
 
 /* ---- Strings, files, functions ---- */
@@ -654,8 +654,8 @@ static enum sym_status write_file(struct sym_cache_writer *writer, const struct 
 
     output.directory_size = SYM_CACHE_HEADER + block_count(writer) * SYM_CACHE_ENTRY;
     output.offset = output.directory_size;
-    output.directory = calloc(1, output.directory_size);
-    output.packed = malloc(output.packed_capacity);
+    output.directory = base_calloc(1, output.directory_size);
+    output.packed = base_malloc(output.packed_capacity);
     output.context = ZSTD_createCCtx();
     if (output.directory && output.packed && output.context)
         status = write_sections(&output, writer);
@@ -664,8 +664,8 @@ static enum sym_status write_file(struct sym_cache_writer *writer, const struct 
     if (size)
         *size = output.offset;
     ZSTD_freeCCtx(output.context);
-    free(output.packed);
-    free(output.directory);
+    base_free(output.packed);
+    base_free(output.directory);
     return status;
 }
 

@@ -31,7 +31,7 @@ static enum sym_status refuse(struct quest *quest, const char *path, const char 
 
     if (text && !quest->problem)
         quest->problem = sym_strings_intern(strings, text, strlen(text));
-    free(text);
+    base_free(text);
     return status || !quest->problem ? SYM_NO_MEMORY : SYM_OK;
 }
 
@@ -55,6 +55,7 @@ static enum sym_status open_object(const struct quest *quest, const char *path,
 {
     enum sym_status status = sym_object_open(path, quest->kind, out, error);
 
+    status = sym_module_opened(quest->module, status, path, error);
     if (!status)
         (*out)->no_limit = quest->module->session->no_limit;
     return status;
@@ -87,7 +88,7 @@ static enum sym_status try_taken(struct quest *quest, char *path)
 {
     enum sym_status status = path ? try_path(quest, path) : SYM_NO_MEMORY;
 
-    free(path);
+    base_free(path);
     return status;
 }
 
@@ -128,7 +129,7 @@ static enum sym_status try_beside(struct quest *quest, const char *name)
         status = try_below(quest, directory, name);
         if (!status && base_name(name) != name)
             status = try_below(quest, directory, base_name(name));
-        free(directory);
+        base_free(directory);
     }
     return status;
 }
@@ -244,7 +245,7 @@ enum sym_status sym_find_dwp(struct sym_module *module, sym_fits_fn fits, void *
     if (!status && module->code && !quest.found)
         status = try_package_of(&quest, module->code->path);
     status = finish(&quest, status, name, out, error);
-    free(name);
+    base_free(name);
     return status;
 }
 
@@ -397,7 +398,7 @@ enum sym_status sym_find_alt(struct sym_module *module, struct sym_object **out,
     directory = directory_of(module->debug);
     if (link.name[0] == '/' || directory)
         status = try_below(&quest, directory, link.name);
-    free(directory);
+    base_free(directory);
     if (!status && !quest.found)
         status = try_build_id(&quest, &link);
     if (!status && !quest.found)

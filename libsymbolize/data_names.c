@@ -28,10 +28,12 @@ enum sym_status sym_module_data(struct sym_module *module, uint64_t vaddr, struc
                                 struct sym_error *error)
 {
     const struct sym_segments *segments = &module->data.segments;
+    struct base_account *before = base_account_enter(&module->account);
     enum sym_status status = read_data(module);
 
+    (void)base_account_enter(before);
     if (status)
-        return sym_fail(error, status, "out of memory");
+        return sym_module_fail(module, status, error);
     const struct sym_symbol *symbol = sym_symbols_at(
         &module->data, sym_segments_search(segments->items, segments->count, vaddr, -1));
     if (!symbol)

@@ -87,7 +87,7 @@ char *sym_debuginfod_default_cache(void)
         legacy = sym_format("%s/.debuginfod_client_cache", home);
         if (!legacy || access(legacy, F_OK) == 0)
             return legacy;
-        free(legacy);
+        base_free(legacy);
     }
     if (caches && caches[0])
         return sym_format("%s/debuginfod_client", caches);
@@ -133,9 +133,9 @@ void sym_debuginfod_free(struct sym_debuginfod *debuginfod)
     if (debuginfod->client)
         library.end(debuginfod->client);
     for (size_t i = 0; i < debuginfod->miss_count; i++)
-        free(debuginfod->misses[i]);
-    free(debuginfod->misses);
-    free(debuginfod);
+        base_free(debuginfod->misses[i]);
+    base_free(debuginfod->misses);
+    base_free(debuginfod);
 }
 
 /* Not 0: end the transfer.  Without a total done counts something else.  */
@@ -189,7 +189,7 @@ static enum sym_status remember_miss(struct sym_debuginfod *debuginfod, char *wh
 {
     if (!base_make_room(&debuginfod->misses, &debuginfod->miss_capacity, debuginfod->miss_count + 1,
                         sizeof(char *))) {
-        free(what);
+        base_free(what);
         return SYM_NO_MEMORY;
     }
     debuginfod->misses[debuginfod->miss_count++] = what;
@@ -263,12 +263,13 @@ static enum sym_status transfer(struct sym_debuginfod *debuginfod, const struct 
         fd = library.find_section(debuginfod->client, text, 0, section, path);
     else
         fd = library.find_debuginfo(debuginfod->client, text, 0, path);
+    base_account_adopt(*path);
     charge(debuginfod, fd);
     if (fd >= 0)
         (void)close(fd);
     if (fd >= 0 && !debuginfod->over_budget)
         return SYM_OK;
-    free(*path);
+    base_free(*path);
     *path = NULL;
     return fail_transfer(debuginfod, fd < 0 ? -fd : 0, error);
 }
@@ -287,7 +288,7 @@ enum sym_status sym_debuginfod_fetch(struct sym_debuginfod *debuginfod, const st
     if (!what)
         return sym_fail(error, SYM_NO_MEMORY, "out of memory");
     if (is_missed(debuginfod, what)) {
-        free(what);
+        base_free(what);
         return fail_with(error, ENOENT, "asked for before in vain");
     }
     debuginfod->name = name;
@@ -295,6 +296,6 @@ enum sym_status sym_debuginfod_fetch(struct sym_debuginfod *debuginfod, const st
     enum sym_status status = transfer(debuginfod, id, section, path, error);
     if (status == SYM_NOT_FOUND)
         return remember_miss(debuginfod, what);
-    free(what);
+    base_free(what);
     return status;
 }

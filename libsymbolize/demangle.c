@@ -83,8 +83,8 @@ enum sym_status sym_demangle_name(const char *name, char **out)
     if (print_name(&printer, target ? target : name, name + end) && printer.text && printer.length)
         *out = printer.text;
     else
-        free(printer.text);
-    free(target);
+        base_free(printer.text);
+    base_free(target);
     if (*out)
         return SYM_OK;
     return printer.status == SYM_NO_MEMORY ? SYM_NO_MEMORY : SYM_NOT_FOUND;
@@ -99,7 +99,7 @@ const char *sym_readable_name(struct sym_strings *strings, const char *name)
         return NULL;
     if (readable)
         kept = sym_strings_intern(strings, readable, strlen(readable));
-    free(readable);
+    base_free(readable);
     return kept;
 }
 

@@ -371,8 +371,8 @@ const struct sym_abbrev *sym_abbrevs_search(const struct sym_abbrevs *abbrevs, u
 
 void sym_abbrevs_release(struct sym_abbrevs *abbrevs)
 {
-    free(abbrevs->items);
-    free(abbrevs->attributes);
-    free(abbrevs->steps);
+    base_free(abbrevs->items);
+    base_free(abbrevs->attributes);
+    base_free(abbrevs->steps);
     *abbrevs = (struct sym_abbrevs){ 0 };
 }

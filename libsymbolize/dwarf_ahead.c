@@ -38,6 +38,7 @@ struct task {
 
 struct sym_ahead {
     struct sym_dwarf *dwarf;
+    struct base_account *account; /* of who answers, and so of all */
     const struct sym_order *order;
     struct run *runs;
     size_t run_count, run_capacity;
@@ -195,6 +196,7 @@ static void *run_worker(void *context)
     struct sym_ahead *ahead = context;
     struct sym_decoder decoder = { .dwarf = ahead->dwarf };
 
+    (void)base_account_enter(ahead->account);
     (void)pthread_mutex_lock(&ahead->lock);
     while (!ahead->stop && ahead->next < ahead->task_count) {
         if (may_claim(ahead))
@@ -233,11 +235,12 @@ enum sym_status sym_ahead_start(struct sym_dwarf *dwarf, const struct sym_order 
 
     if (workers == 0 || dwarf->unit_count < 2 || dwarf->ahead)
         return SYM_OK;
-    struct sym_ahead *ahead = calloc(1, sizeof *ahead);
+    struct sym_ahead *ahead = base_calloc(1, sizeof *ahead);
     if (!ahead)
         return SYM_NO_MEMORY;
     *ahead = (struct sym_ahead){
         .dwarf = dwarf,
+        .account = base_account_current(),
         .order = order,
         .decoder = { .dwarf = dwarf },
     };
@@ -303,12 +306,12 @@ void sym_ahead_end(struct sym_dwarf *dwarf)
             task->unit->task = SYM_NO_VALUE;
             sym_dwarf_keep(dwarf, task->unit);
         }
-        free(task->damage);
+        base_free(task->damage);
     }
     sym_decoder_release(&ahead->decoder);
     (void)pthread_cond_destroy(&ahead->changed);
     (void)pthread_mutex_destroy(&ahead->lock);
-    free(ahead->tasks);
-    free(ahead->runs);
-    free(ahead);
+    base_free(ahead->tasks);
+    base_free(ahead->runs);
+    base_free(ahead);
 }

@@ -236,9 +236,9 @@ static void add_tables(struct sym_info *info, const struct table_use *uses)
 
 static enum sym_status find_tables(struct sym_info *info)
 {
-    struct table_use *uses = calloc(info->unit_count + 1, sizeof *uses);
+    struct table_use *uses = base_calloc(info->unit_count + 1, sizeof *uses);
 
-    info->tables = calloc(info->unit_count + 1, sizeof *info->tables);
+    info->tables = base_calloc(info->unit_count + 1, sizeof *info->tables);
     if (uses && info->tables) {
         for (size_t i = 0; i < info->unit_count; i++)
             uses[i] = (struct table_use){ .offset = info->units[i].abbrev_offset,
@@ -247,7 +247,7 @@ static enum sym_status find_tables(struct sym_info *info)
         qsort(uses, info->unit_count, sizeof *uses, compare_uses);
         add_tables(info, uses);
     }
-    free(uses);
+    base_free(uses);
     return uses && info->tables ? SYM_OK : SYM_NO_MEMORY;
 }
 
@@ -311,8 +311,8 @@ void sym_info_release(struct sym_info *info)
     }
     for (size_t i = 0; i < info->table_count; i++)
         sym_abbrevs_release(&info->tables[i].abbrevs);
-    free(info->units);
-    free(info->tables);
+    base_free(info->units);
+    base_free(info->tables);
     if (info->owns_object)
         sym_object_free(info->object);
     *info = (struct sym_info){ 0 };

@@ -278,7 +278,7 @@ static enum sym_status trim(struct sym_lines *lines)
 {
     if (lines->row_count == 0)
         return SYM_OK;
-    struct sym_row *rows = realloc(lines->rows, lines->row_count * sizeof *rows);
+    struct sym_row *rows = base_realloc(lines->rows, lines->row_count * sizeof *rows);
     if (!rows)
         return SYM_NO_MEMORY;
     lines->rows = rows;
@@ -328,10 +328,10 @@ enum sym_status sym_lines_read(struct sym_decoder *decoder, struct sym_unit *uni
 
 void sym_lines_release(struct sym_lines *lines)
 {
-    free(lines->rows);
-    free(lines->sequences);
-    free(lines->files);
-    free(lines->directories);
+    base_free(lines->rows);
+    base_free(lines->sequences);
+    base_free(lines->files);
+    base_free(lines->directories);
     sym_segments_release(&lines->segments);
     *lines = (struct sym_lines){ 0 };
 }

@@ -208,7 +208,11 @@ static enum sym_status tell_local(const struct locals *locals, struct sym_die di
         local.frame_offset = 0;
     if (status)
         return status;
-    return locals->visit(locals->context, &local) ? SYM_OK : SYM_STOPPED;
+    struct base_account *before = base_account_enter(NULL); /* the caller's memory is its own */
+    bool more = locals->visit(locals->context, &local);
+
+    (void)base_account_enter(before);
+    return more ? SYM_OK : SYM_STOPPED;
 }
 
 /* ---- The function ---- */
@@ -342,13 +346,13 @@ enum sym_status sym_module_locals(struct sym_module *module, uint64_t vaddr, sym
                              .base_register = -1,
                              .visit = visit,
                              .context = context };
+    struct base_account *before = base_account_enter(&module->account);
     enum sym_status status = sym_module_load(module);
 
     if (!status && loaded->has_dwarf)
         status = sym_dwarf_unit(&loaded->dwarf, vaddr, NULL, &locals.unit);
     if (!status && locals.unit)
         status = tell_all(&locals);
-    if (status == SYM_STOPPED)
-        return sym_fail(error, status, "stopped by the caller");
-    return status ? sym_fail(error, status, "out of memory") : SYM_OK;
+    (void)base_account_enter(before);
+    return status ? sym_module_fail(module, status, error) : SYM_OK;
 }

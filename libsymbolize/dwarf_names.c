@@ -251,8 +251,8 @@ void sym_names_release(struct sym_dwarf *dwarf)
     base_arena_release(&dwarf->name_arena);
     base_index_release(&dwarf->name_index);
     base_index_release(&dwarf->readable_index);
-    free(dwarf->names);
-    free(dwarf->readable);
+    base_free(dwarf->names);
+    base_free(dwarf->readable);
     dwarf->names = NULL;
     dwarf->readable = NULL;
 }

@@ -468,9 +468,9 @@ enum sym_status sym_function_decode(struct sym_decoder *decoder, struct sym_unit
 
 void sym_scopes_release(struct sym_scopes *scopes)
 {
-    free(scopes->items);
-    free(scopes->details);
-    free(scopes->functions);
+    base_free(scopes->items);
+    base_free(scopes->details);
+    base_free(scopes->functions);
     sym_segments_release(&scopes->segments);
     sym_segments_release(&scopes->inlined);
     *scopes = (struct sym_scopes){ 0 };

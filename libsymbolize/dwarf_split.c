@@ -64,7 +64,7 @@ static enum sym_status adopt(struct sym_dwarf *dwarf, struct sym_unit *skeleton,
         status = sym_info_add(dwarf, info);
     if (status || !unit) {
         sym_info_release(info);
-        free(info);
+        base_free(info);
         return status;
     }
     join(unit, skeleton);
@@ -85,19 +85,19 @@ struct attempt {
 static bool fits(void *context, struct sym_object *object)
 {
     struct attempt *attempt = context;
-    struct sym_info *info = calloc(1, sizeof *info);
+    struct sym_info *info = base_calloc(1, sizeof *info);
     bool found = false;
 
     if (attempt->status || !info) {
         attempt->status = SYM_NO_MEMORY;
-        free(info);
+        base_free(info);
         return false;
     }
     enum sym_status status = sym_info_load(info, object, NULL);
     if (!status)
         status = adopt(attempt->dwarf, attempt->skeleton, info, &found);
     else
-        free(info);
+        base_free(info);
     if (status == SYM_NO_MEMORY)
         attempt->status = status;
     return found;
@@ -268,7 +268,7 @@ static enum sym_status seek_package(struct sym_dwarf *dwarf)
         status = dwarf->finder.dwp(dwarf->finder.context, is_package_of, dwarf, &object, NULL);
     if (status)
         return status == SYM_NO_MEMORY ? status : SYM_OK;
-    struct sym_info *package = calloc(1, sizeof *package);
+    struct sym_info *package = base_calloc(1, sizeof *package);
     if (!package) {
         sym_object_free(object);
         return SYM_NO_MEMORY;
@@ -292,14 +292,14 @@ static enum sym_status open_packaged(struct sym_dwarf *dwarf, struct sym_unit *s
     uint64_t row = find_row(&index, skeleton->dwo_id);
     if (row == 0)
         return SYM_OK;
-    struct sym_info *info = calloc(1, sizeof *info);
+    struct sym_info *info = base_calloc(1, sizeof *info);
     if (!info)
         return SYM_NO_MEMORY;
     *info = *dwarf->package;
     info->owns_object = false;
     if (!cut_sections(&index, row, info)) {
         sym_decoder_damage(&dwarf->decoder, "damaged index of %s", dwarf->package->object->path);
-        free(info);
+        base_free(info);
         return SYM_OK;
     }
     return adopt(dwarf, skeleton, info, &found);
@@ -325,7 +325,7 @@ void sym_unit_close_split(struct sym_dwarf *dwarf, struct sym_unit *unit)
     struct sym_info *info = unit->split->info;
     dwarf->infos[info->key >> SYM_KEY_BITS] = NULL;
     sym_info_release(info);
-    free(info);
+    base_free(info);
     unit->split = NULL;
     unit->sought = false;
 }
@@ -337,7 +337,7 @@ void sym_splits_release(struct sym_dwarf *dwarf)
     for (size_t i = 0; i < 2; i++) {
         if (infos[i])
             sym_info_release(infos[i]);
-        free(infos[i]);
+        base_free(infos[i]);
     }
     dwarf->package = dwarf->alt = NULL;
 }
@@ -360,7 +360,7 @@ enum sym_status sym_alt_open(struct sym_dwarf *dwarf)
         (void)snprintf(dwarf->missing_alt, sizeof dwarf->missing_alt, "%s", error.message);
         return SYM_OK;
     }
-    struct sym_info *alt = calloc(1, sizeof *alt);
+    struct sym_info *alt = base_calloc(1, sizeof *alt);
     if (!alt) {
         sym_object_free(object);
         return SYM_NO_MEMORY;

@@ -283,7 +283,7 @@ void sym_dwarf_close(struct sym_dwarf *dwarf)
         sym_unit_release(dwarf, &dwarf->units[i]);
     sym_splits_release(dwarf);
     sym_info_release(&dwarf->main);
-    free(dwarf->infos);
+    base_free(dwarf->infos);
     sym_segments_release(&dwarf->segments);
     sym_names_release(dwarf);
     sym_variables_release(dwarf);

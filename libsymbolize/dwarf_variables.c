@@ -94,7 +94,7 @@ static int compare_variables(const void *a, const void *b)
 
 static enum sym_status make_index(struct sym_dwarf *dwarf)
 {
-    struct sym_variables *variables = calloc(1, sizeof *variables);
+    struct sym_variables *variables = base_calloc(1, sizeof *variables);
     enum sym_status status = variables ? SYM_OK : SYM_NO_MEMORY;
 
     for (size_t i = 0; i < dwarf->unit_count && !status; i++)
@@ -110,8 +110,8 @@ static enum sym_status make_index(struct sym_dwarf *dwarf)
 void sym_variables_release(struct sym_dwarf *dwarf)
 {
     if (dwarf->variables)
-        free(dwarf->variables->items);
-    free(dwarf->variables);
+        base_free(dwarf->variables->items);
+    base_free(dwarf->variables);
     dwarf->variables = NULL;
 }
 
@@ -140,6 +140,7 @@ enum sym_status sym_module_declaration(struct sym_module *module, uint64_t vaddr
     const struct sym_variable *variable = NULL;
     struct sym_texts texts = { .start_line = 0 };
     const char *path = "";
+    struct base_account *before = base_account_enter(&module->account);
     enum sym_status status = sym_module_load(module);
 
     if (!status && module->loaded.has_dwarf && !dwarf->variables)
@@ -151,8 +152,9 @@ enum sym_status sym_module_declaration(struct sym_module *module, uint64_t vaddr
     if (!status && variable)
         status = sym_decl_file(dwarf, &dwarf->units[variable->unit], (uint32_t)texts.start_file,
                                texts.start_key, &path);
+    (void)base_account_enter(before);
     if (status)
-        return sym_fail(error, status, "out of memory");
+        return sym_module_fail(module, status, error);
     if (!variable || !texts.start_line)
         return sym_fail(error, SYM_NOT_FOUND, "no variable with a declaration");
     *file = path;

@@ -18,6 +18,9 @@ enum {
     NOTES_MAX = 1 << 20, /* bytes of a note section that are looked at */
 };
 
+/* Of a file's size, counted for the memory that reading it may take: files may have holes.  */
+static const size_t FILE_BYTES_COUNTED = (size_t)1 << 40;
+
 static enum sym_status no_memory(const struct sym_object *object, struct sym_error *error)
 {
     return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", object->path);
@@ -237,7 +240,7 @@ static enum sym_status read_sections(struct sym_object *object, const struct fil
         object->debug_remedy = "fetch the file again";
         return SYM_OK;
     }
-    object->sections = calloc(count, sizeof *object->sections);
+    object->sections = base_calloc(count, sizeof *object->sections);
     if (!object->sections)
         return SYM_NO_MEMORY;
     object->section_count = count;
@@ -592,16 +595,25 @@ static enum sym_status read_facts(struct sym_object *object, struct sym_error *e
 /* NULL: no memory.  */
 static struct sym_object *object_new(const char *path, enum sym_object_kind kind)
 {
-    struct sym_object *object = calloc(1, sizeof *object);
+    struct sym_object *object = base_calloc(1, sizeof *object);
 
     if (object)
         object->path = sym_format("%s", path);
     if (!object || !object->path) {
-        free(object);
+        base_free(object);
         return NULL;
     }
     object->kind = kind;
     return object;
+}
+
+/* A file of so many bytes may be read with more memory.  */
+static void add_room(struct sym_object *object, size_t size)
+{
+    int64_t counted = size < FILE_BYTES_COUNTED ? (int64_t)size : (int64_t)FILE_BYTES_COUNTED;
+
+    object->room += counted * SYM_ROOM_PER_BYTE;
+    base_account_widen(counted * SYM_ROOM_PER_BYTE);
 }
 
 /* A file that is packed as a whole.  */
@@ -642,6 +654,7 @@ enum sym_status sym_object_open(const char *path, enum sym_object_kind kind,
     enum sym_status status = sym_map_open(path, &object->map, error);
     if (!status) {
         object->image = sym_map_bytes(object->map);
+        add_room(object, object->image.size);
         status = unpack_file(object, error);
     }
     return finish_open(object, status, out, error);
@@ -655,7 +668,7 @@ static enum sym_status open_memory(const char *path, uint8_t *image, size_t size
     struct sym_object *object = object_new(path, SYM_OBJECT_MAIN);
 
     if (!object) {
-        free(image);
+        base_free(image);
         return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", path);
     }
     object->unpacked = image;
@@ -671,6 +684,7 @@ enum sym_status sym_object_open_lent(const char *path, struct sym_bytes image,
     if (!object)
         return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", path);
     object->lent = object->image = image;
+    add_room(object, image.size);
     return finish_open(object, SYM_OK, out, error);
 }
 
@@ -686,7 +700,7 @@ static enum sym_status map_sections(struct sym_object *object, struct sym_error 
         if (!path)
             return no_memory(object, error);
         enum sym_status status = sym_map_open(path, &object->section_maps[i], error);
-        free(path);
+        base_free(path);
         if (status && status != SYM_NOT_FOUND)
             return status;
         if (!status && sym_map_bytes(object->section_maps[i]).size == 0) {
@@ -725,7 +739,7 @@ static enum sym_status share_facts(struct sym_object *object, const struct sym_o
     object->is_64 = like->is_64;
     object->big_endian = like->big_endian;
     object->has_dwarf = true;
-    object->code = calloc(like->code_count + 1, sizeof *object->code);
+    object->code = base_calloc(like->code_count + 1, sizeof *object->code);
     if (!object->code)
         return SYM_NO_MEMORY;
     for (; object->code_count < like->code_count; object->code_count++)
@@ -736,7 +750,7 @@ static enum sym_status share_facts(struct sym_object *object, const struct sym_o
 enum sym_status sym_object_open_sections(const struct sym_object *like, const char *prefix,
                                          struct sym_object **out, struct sym_error *error)
 {
-    struct sym_object *object = calloc(1, sizeof *object);
+    struct sym_object *object = base_calloc(1, sizeof *object);
     enum sym_status status = SYM_NO_MEMORY;
 
     if (!object)
@@ -753,6 +767,8 @@ enum sym_status sym_object_open_sections(const struct sym_object *like, const ch
         sym_object_free(object);
         return status;
     }
+    for (size_t i = 0; i < SYM_SECTION_COUNT; i++)
+        add_room(object, sym_object_part(object, (enum sym_section)i).size);
     read_section_facts(object);
     *out = object;
     return SYM_OK;
@@ -828,13 +844,13 @@ bool sym_object_changed(const struct sym_object *object, bool ask)
 void sym_object_close(struct sym_object *object)
 {
     for (size_t i = 0; i < SYM_SECTION_COUNT; i++) {
-        free(object->contents[i]);
+        base_free(object->contents[i]);
         sym_map_close(object->section_maps[i]);
         object->contents[i] = NULL;
         object->section_maps[i] = NULL;
     }
-    free(object->sections);
-    free(object->unpacked);
+    base_free(object->sections);
+    base_free(object->unpacked);
     sym_map_close(object->map);
     object->sections = NULL;
     object->section_count = 0;
@@ -848,14 +864,15 @@ void sym_object_free(struct sym_object *object)
     if (!object)
         return;
     sym_object_close(object);
-    free(object->loads);
-    free(object->code);
-    free(object->kallsyms_module);
-    free(object->debuglink);
-    free(object->module_name);
-    free(object->section_prefix);
-    free(object->path);
-    free(object);
+    base_account_widen(-object->room);
+    base_free(object->loads);
+    base_free(object->code);
+    base_free(object->kallsyms_module);
+    base_free(object->debuglink);
+    base_free(object->module_name);
+    base_free(object->section_prefix);
+    base_free(object->path);
+    base_free(object);
 }
 
 /* ---- Code ---- */

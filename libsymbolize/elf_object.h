@@ -121,6 +121,12 @@ struct sym_object {
     uint8_t *contents[SYM_SECTION_COUNT]; /* owned; of sections that are not used in place */
     size_t content_sizes[SYM_SECTION_COUNT];
     uint64_t content_bytes; /* of all of them */
+
+    int64_t room; /* that it adds to what reading its module may take; until it is freed */
+};
+
+enum {
+    SYM_ROOM_PER_BYTE = 64, /* of a file: memory that reading it may take */
 };
 
 /* Opens the regular file at path, ELF or kallsyms text, and reads what the struct holds.  Files

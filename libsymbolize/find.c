@@ -48,7 +48,7 @@ static enum sym_status refuse(struct search *search, const char *path, char *tex
     enum sym_status status = sym_trail_add(search->module, search->place, SYM_OUTCOME_REFUSED,
                                            SYM_QUALITY_NONE, path, reason);
     if (status || search->findings.refusal || search->quiet) {
-        free(text);
+        base_free(text);
         return status;
     }
     search->findings.refusal = search->refusal = text;
@@ -196,6 +196,7 @@ static enum sym_status open_object(const struct search *search, const char *path
 {
     enum sym_status status = sym_object_open(path, SYM_OBJECT_MAIN, out, error);
 
+    status = sym_module_opened(search->module, status, path, error);
     if (!status)
         (*out)->no_limit = search->module->session->no_limit;
     return status;
@@ -386,7 +387,7 @@ static enum sym_status consider_link(struct search *search, char *path, uint32_t
 
     if (!status)
         status = note_absent(search, seen, path, "no such file");
-    free(path);
+    base_free(path);
     return status;
 }
 
@@ -406,7 +407,7 @@ static enum sym_status follow_beside(struct search *search, const char *path, co
     if (!status && strcmp(directory, real) != 0)
         status = consider_link(search, sym_format("%s/.debug/%s", directory, object->debuglink),
                                object->debuglink_crc);
-    free(copy);
+    base_free(copy);
     return status;
 }
 
@@ -442,7 +443,7 @@ static enum sym_status look_at_links(struct search *search)
         status = follow_link(search, directory, object->debuglink, object->debuglink_crc);
         if (!status && !has_dwarf(search))
             status = follow_beside(search, object->path, directory, object);
-        free(real);
+        base_free(real);
     }
     return status;
 }
@@ -468,7 +469,7 @@ static enum sym_status look_at_root(struct search *search)
         return status;
     path = sym_format("%s/.build-id/%.2s/%s.debug", root, hex.text, hex.text + 2);
     status = path ? note_absent(search, seen, path, "no such file") : SYM_NO_MEMORY;
-    free(path);
+    base_free(path);
     return status;
 }
 
@@ -527,7 +528,7 @@ static enum sym_status has_all_sections(const char *prefix, bool *all)
         if (!path)
             return SYM_NO_MEMORY;
         *all = stat(path, &facts) == 0;
-        free(path);
+        base_free(path);
     }
     return SYM_OK;
 }
@@ -546,7 +547,7 @@ static enum sym_status look_at_cached(struct search *search, const char *directo
             return SYM_NO_MEMORY;
         if (stat(path, &facts) == 0 && facts.st_size > 0) /* empty: the servers had none */
             status = consider_by_id(search, path);
-        free(path);
+        base_free(path);
     }
     if (status || has_dwarf(search) || !code_of(search))
         return status;
@@ -554,7 +555,7 @@ static enum sym_status look_at_cached(struct search *search, const char *directo
     status = prefix ? has_all_sections(prefix, &all) : SYM_NO_MEMORY;
     if (!status && all)
         status = consider_sections(search, prefix);
-    free(prefix);
+    base_free(prefix);
     return status;
 }
 
@@ -574,7 +575,7 @@ static enum sym_status look_at_cache(struct search *search)
     enum sym_status status = directory ? look_at_cached(search, directory) : SYM_NO_MEMORY;
     if (!status)
         status = note_absent(search, seen, directory, "nothing was fetched for this build ID");
-    free(directory);
+    base_free(directory);
     return status;
 }
 
@@ -591,12 +592,12 @@ static enum sym_status fetch_section(struct search *search, const struct sym_hex
                                                   error);
 
     if (!status && strlen(path) > strlen(name)) {
-        free(*prefix);
+        base_free(*prefix);
         path[strlen(path) - strlen(name)] = '\0';
         *prefix = path;
         return SYM_OK;
     }
-    free(path);
+    base_free(path);
     return status;
 }
 
@@ -611,7 +612,7 @@ static enum sym_status fetch_file(struct search *search, const struct sym_hex *h
 
     if (!status)
         status = consider_by_id(search, path);
-    free(path);
+    base_free(path);
     return status;
 }
 
@@ -633,7 +634,7 @@ static enum sym_status fetch_sections(struct search *search, const struct sym_he
     for (size_t i = 0; i < 2 && !status; i++)
         status = fetch_section(search, hex, needed[i], &prefix, error);
     if (is_absent(status, error)) {
-        free(prefix);
+        base_free(prefix);
         return fetch_file(search, hex, error);
     }
     for (unsigned i = 0; i < SYM_SECTION_COUNT && !status; i++) {
@@ -645,7 +646,7 @@ static enum sym_status fetch_sections(struct search *search, const struct sym_he
     }
     if (!status)
         status = consider_sections(search, prefix);
-    free(prefix);
+    base_free(prefix);
     return status;
 }
 
@@ -785,9 +786,9 @@ static void search_release(struct search *search)
             object != module->breakpad)
             sym_object_free(object);
     }
-    free(search->findings.found);
-    free(search->steps);
-    free(search->refusal);
+    base_free(search->findings.found);
+    base_free(search->steps);
+    base_free(search->refusal);
 }
 
 enum sym_status sym_module_find(struct sym_module *module, struct sym_error *error)

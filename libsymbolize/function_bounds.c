@@ -274,7 +274,7 @@ bool sym_bounds_find(const struct sym_bounds *bounds, uint64_t vaddr, struct sym
 
 void sym_bounds_release(struct sym_bounds *bounds)
 {
-    free(bounds->starts);
+    base_free(bounds->starts);
     sym_segments_release(&bounds->segments);
     *bounds = (struct sym_bounds){ .starts = NULL };
 }

@@ -178,7 +178,7 @@ static enum sym_status read_all(struct sym_map *map, int fd, struct sym_error *e
     for (;;) {
         if (capacity > READ_BYTES_MAX)
             return sym_fail(error, SYM_IO, "%s: too large to be read into memory", map->path);
-        uint8_t *heap = realloc(map->heap, capacity);
+        uint8_t *heap = base_realloc(map->heap, capacity);
         if (!heap)
             return fail_memory(error, map->path);
         map->heap = heap;
@@ -247,7 +247,7 @@ static enum sym_status open_regular(const struct sym_map *map, int *fd, struct s
 
 enum sym_status sym_map_open(const char *path, struct sym_map **out, struct sym_error *error)
 {
-    struct sym_map *map = calloc(1, sizeof *map);
+    struct sym_map *map = base_calloc(1, sizeof *map);
 
     if (!map)
         return fail_memory(error, path);
@@ -278,9 +278,9 @@ void sym_map_close(struct sym_map *map)
         give_back(map->slot);
     if (map->mapping)
         (void)munmap(map->mapping, map->mapped_size);
-    free(map->heap);
-    free(map->path);
-    free(map);
+    base_free(map->heap);
+    base_free(map->path);
+    base_free(map);
 }
 
 struct sym_bytes sym_map_bytes(const struct sym_map *map)

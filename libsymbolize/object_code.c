@@ -54,8 +54,11 @@ enum sym_status sym_module_function(struct sym_module *module, uint64_t vaddr,
     const struct sym_symbol *symbol;
     ptrdiff_t at;
 
-    if (read_functions(module) != SYM_OK)
-        return sym_fail(error, SYM_NO_MEMORY, "out of memory");
+    struct base_account *before = base_account_enter(&module->account);
+    enum sym_status status = read_functions(module);
+    (void)base_account_enter(before);
+    if (status)
+        return sym_module_fail(module, status, error);
     at = sym_segments_narrow(segments->items, segments->count, vaddr, -1, &span);
     symbol = sym_symbols_at(&module->functions, at);
     *out = (struct sym_code_function){ .start = span.start, .limit = span.limit };

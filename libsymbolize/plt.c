@@ -117,7 +117,7 @@ static enum sym_status add_stub(struct plt *plt, uint64_t vaddr, size_t size, co
     if (!text)
         return SYM_NO_MEMORY;
     const char *interned = sym_strings_intern(plt->strings, text, strlen(text));
-    free(text);
+    base_free(text);
     if (!interned)
         return SYM_NO_MEMORY;
     return sym_entries_add(plt->entries, &(struct sym_entry){ .start = vaddr,
@@ -273,6 +273,6 @@ enum sym_status sym_plt_read(const struct sym_object *object, struct sym_strings
             (strcmp(section->name, ".plt") == 0 || strncmp(section->name, ".plt.", 5) == 0))
             status = read_stubs(&plt, section);
     }
-    free(plt.slots);
+    base_free(plt.slots);
     return status;
 }

@@ -76,7 +76,7 @@ static enum sym_status find_pieces(const struct sym_segments *units, struct piec
  * they are decoded ahead; what no unit covers comes last.  */
 static enum sym_status order_pieces(struct pieces *pieces, size_t unit_count)
 {
-    size_t *ranks = calloc(unit_count + 1, sizeof *ranks);
+    size_t *ranks = base_calloc(unit_count + 1, sizeof *ranks);
 
     if (!ranks)
         return SYM_NO_MEMORY;
@@ -89,7 +89,7 @@ static enum sym_status order_pieces(struct pieces *pieces, size_t unit_count)
             ranks[piece->unit] = i + 1;
         piece->rank = ranks[piece->unit];
     }
-    free(ranks);
+    base_free(ranks);
     qsort(pieces->items, pieces->count, sizeof *pieces->items, compare_pieces);
     return SYM_OK;
 }
@@ -128,7 +128,7 @@ enum sym_status sym_module_walk(struct sym_module *module, sym_walk_fn visit, vo
     for (size_t i = 0; i < pieces.count && !status; i++)
         status = walk_piece(module, &pieces.items[i], &frames, visit, context);
     sym_ahead_end(dwarf);
-    free(pieces.items);
-    free(frames.items);
+    base_free(pieces.items);
+    base_free(frames.items);
     return status;
 }

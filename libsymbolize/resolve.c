@@ -56,18 +56,19 @@ static enum sym_status load_dwarf(struct sym_module *module)
 
     if (!module->debug)
         return SYM_OK;
-    module->strings.limit = module->session->no_limit
-                                ? UINT64_MAX
-                                : sym_strings_limit(module->debug->file_bytes);
     loaded->dwarf.details = module->session->details;
     loaded->dwarf.relative = module->session->relative_files;
     enum sym_status status = sym_object_reopen(module->debug, &error);
     if (!status)
         status = sym_dwarf_open(&loaded->dwarf, module->debug, &finder, &module->strings, &error);
     loaded->has_dwarf = !status;
-    if (!status || status == SYM_NO_MEMORY)
+    if (!status)
         return status;
     sym_dwarf_close(&loaded->dwarf);
+    if (status == SYM_NO_MEMORY && sym_module_exceeded(module))
+        return sym_module_report_limit(module, "debug information takes");
+    if (status == SYM_NO_MEMORY)
+        return status;
     if (error.system_errno == EFBIG)
         return sym_module_downgrade(module, error.message,
                                     "if the file is neither damaged nor hostile, --no-limit reads "
@@ -92,7 +93,7 @@ static enum sym_status report_full(struct sym_module *module)
                                                             "hostile, --no-limit reads them")
                                      : SYM_NO_MEMORY;
 
-    free(problem);
+    base_free(problem);
     return status;
 }
 
@@ -118,7 +119,7 @@ enum sym_status sym_module_check_companions(struct sym_module *module)
     }
     enum sym_status status = problem ? sym_module_downgrade(module, problem, remedy)
                                      : SYM_NO_MEMORY;
-    free(problem);
+    base_free(problem);
     return status;
 }
 
@@ -154,8 +155,7 @@ static enum sym_status load_breakpad(struct sym_module *module)
     return status == SYM_NO_MEMORY ? status : SYM_OK;
 }
 
-/* Symbols that cannot be read are no worse than none.  */
-static enum sym_status load_symbols(struct sym_module *module)
+static enum sym_status open_symbols(struct sym_module *module)
 {
     struct sym_object *objects[] = { module->symbols, module->code };
     enum sym_status status = SYM_OK;
@@ -180,6 +180,35 @@ static enum sym_status load_symbols(struct sym_module *module)
     return status == SYM_NO_MEMORY ? status : SYM_OK;
 }
 
+/* Symbols that cannot be read are no worse than none.  */
+static enum sym_status load_symbols(struct sym_module *module)
+{
+    enum sym_status status = open_symbols(module);
+
+    if (status == SYM_NO_MEMORY && sym_module_exceeded(module))
+        return sym_module_shed_symbols(module);
+    return status;
+}
+
+static uint64_t file_bytes(const struct sym_module *module)
+{
+    const struct sym_object *objects[] = { module->debug, module->symbols, module->code };
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < 3; i++)
+        if (objects[i] && objects[i]->file_bytes > bytes)
+            bytes = objects[i]->file_bytes;
+    return bytes;
+}
+
+static enum sym_status load(struct sym_module *module)
+{
+    module->strings.limit = module->session->no_limit ? UINT64_MAX
+                                                      : sym_strings_limit(file_bytes(module));
+    enum sym_status status = load_dwarf(module);
+    return status ? status : load_symbols(module);
+}
+
 /* One module's debug information is in memory at a time: that of a process with its libraries would
  * take gigabytes, and callers look each module up once.  */
 enum sym_status sym_module_load(struct sym_module *module)
@@ -191,9 +220,9 @@ enum sym_status sym_module_load(struct sym_module *module)
     if (seat->loaded)
         sym_module_unload(seat->loaded);
     seat->loaded = module;
-    enum sym_status status = load_dwarf(module);
-    if (!status)
-        status = load_symbols(module);
+    struct base_account *before = base_account_enter(&module->account);
+    enum sym_status status = load(module);
+    (void)base_account_enter(before);
     if (status) {
         sym_module_unload(module);
         seat->loaded = NULL;
@@ -265,7 +294,7 @@ static enum sym_status find_symbol(struct sym_module *module, uint64_t vaddr, st
     else
         loaded->last_function = sym_strings_intern(&module->strings, linkage_name,
                                                    length_without_clone(linkage_name));
-    free(readable);
+    base_free(readable);
     if (!loaded->last_function)
         return SYM_NO_MEMORY;
     loaded->last_symbol = symbol;

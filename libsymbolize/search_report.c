@@ -55,7 +55,7 @@ static enum sym_status report_text(struct sym_module *module, const char **field
 {
     const char *interned = intern(module, text);
 
-    free(text);
+    base_free(text);
     if (interned)
         *field = interned;
     return interned ? SYM_OK : SYM_NO_MEMORY;
@@ -172,7 +172,7 @@ static char *problem_text(const struct sym_module *module, const struct sym_find
     if (!lack || !findings->servers)
         return lack;
     char *text = sym_format("%s; debuginfod: %s", lack, findings->servers);
-    free(lack);
+    base_free(lack);
     return text;
 }
 
@@ -235,7 +235,7 @@ static char *remedy_text(const struct sym_module *module, const struct sym_findi
                                                   "(--debuginfod), or "
                                                 : "";
     text = place ? sym_format("%s%s, %s", ask, start, place) : NULL;
-    free(place);
+    base_free(place);
     return text;
 }
 

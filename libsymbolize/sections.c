@@ -141,7 +141,7 @@ static enum sym_status unpack_section(const struct sym_object *object,
     if (!what)
         return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", object->path);
     status = sym_unpack(what, packing, input, claimed, out, size, error);
-    free(what);
+    base_free(what);
     return status;
 }
 
@@ -153,7 +153,7 @@ static enum sym_status copy_section(const struct sym_object *object, struct sym_
 
     if (status)
         return status;
-    *out = malloc(bytes.size + 1);
+    *out = base_malloc(bytes.size + 1);
     if (!*out)
         return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", object->path);
     memcpy(*out, bytes.data, bytes.size);
@@ -233,7 +233,7 @@ enum sym_status sym_object_section(struct sym_object *object, enum sym_section w
                         object->path, section.name);
     enum sym_status status = make_contents(object, &section, *out, &contents, &size, error);
     if (status) {
-        free(contents);
+        base_free(contents);
         *out = (struct sym_bytes){ 0 };
         return status;
     }

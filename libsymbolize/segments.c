@@ -23,7 +23,7 @@ enum sym_status sym_ranges_add(struct sym_ranges *ranges, struct sym_range range
 
 void sym_ranges_release(struct sym_ranges *ranges)
 {
-    free(ranges->items);
+    base_free(ranges->items);
     *ranges = (struct sym_ranges){ 0 };
 }
 
@@ -176,7 +176,7 @@ enum sym_status sym_segments_append(struct sym_segments *out, struct sym_ranges 
 
 void sym_sweep_release(struct sym_sweep *room)
 {
-    free(room->heap);
+    base_free(room->heap);
     *room = (struct sym_sweep){ 0 };
 }
 
@@ -223,6 +223,6 @@ ptrdiff_t sym_segments_narrow(const struct sym_segment *items, size_t count, uin
 
 void sym_segments_release(struct sym_segments *segments)
 {
-    free(segments->items);
+    base_free(segments->items);
     *segments = (struct sym_segments){ 0 };
 }

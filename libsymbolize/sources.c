@@ -17,6 +17,9 @@ enum {
     BUILD_ID_MIN = 2 * 8,  /* digits of a file name that is a build ID */
 };
 
+/* What reading the build ID of a file may take, without what SYM_ROOM_PER_BYTE adds.  */
+static const int64_t FILE_ROOM = (int64_t)64 << 20;
+
 /* A file of an indexed directory.  */
 struct indexed {
     uint64_t key; /* the first bytes of its build ID; who takes it compares all */
@@ -52,11 +55,11 @@ void sym_sources_free(struct sym_source *sources, size_t count)
 {
     for (size_t i = 0; sources && i < count; i++) {
         for (size_t k = 0; k < sources[i].count; k++)
-            free(sources[i].items[k].path);
-        free(sources[i].items);
-        free(sources[i].path);
+            base_free(sources[i].items[k].path);
+        base_free(sources[i].items);
+        base_free(sources[i].path);
     }
-    free(sources);
+    base_free(sources);
 }
 
 const char *sym_source_path(const struct sym_session *session, size_t source)
@@ -100,7 +103,7 @@ static enum sym_status visit_if_there(char *path, sym_visit_fn visit, void *cont
         return SYM_NO_MEMORY;
     if (stat(path, &info) == 0 && !S_ISDIR(info.st_mode))
         status = visit(context, path);
-    free(path);
+    base_free(path);
     return status;
 }
 
@@ -130,7 +133,7 @@ enum sym_status sym_visit_tree(const char *root, const uint8_t *id, size_t id_le
     if (!tree)
         return SYM_NO_MEMORY;
     enum sym_status status = visit_halves(tree, &hex, visit, context);
-    free(tree);
+    base_free(tree);
     return status;
 }
 
@@ -187,25 +190,40 @@ static bool may_be_elf(int directory, const char *name)
            (sym_packing_of(bytes) != SYM_PACKING_NONE && strstr(name, ".ko."));
 }
 
+/* Reads the build ID of a file.  One that takes too much memory cannot be used, as others that
+ * cannot be opened.  */
+static enum sym_status read_build_id(const char *path, uint64_t *key, bool *known)
+{
+    struct base_account account = { .limit = FILE_ROOM };
+    struct base_account *before = base_account_enter(&account);
+    struct sym_object *object;
+    enum sym_status status = sym_object_open(path, SYM_OBJECT_MAIN, &object, NULL);
+
+    if (!status) {
+        *key = key_of(object->build_id, object->build_id_length);
+        *known = object->build_id_length != 0;
+        sym_object_free(object);
+    }
+    (void)base_account_enter(before);
+    return status == SYM_NO_MEMORY && account.exceeded ? SYM_MALFORMED : status;
+}
+
 /* Takes path.  */
 static enum sym_status index_file(struct sym_source *source, char *path)
 {
-    struct sym_object *object;
-    enum sym_status status = path ? sym_object_open(path, SYM_OBJECT_MAIN, &object, NULL)
-                                  : SYM_NO_MEMORY;
     struct indexed *items = source->items;
+    uint64_t key = 0;
+    bool known = false;
+    enum sym_status status = path ? read_build_id(path, &key, &known) : SYM_NO_MEMORY;
 
     if (status) {
-        free(path);
+        base_free(path);
         return status == SYM_NO_MEMORY ? status : SYM_OK;
     }
-    uint64_t key = key_of(object->build_id, object->build_id_length);
-    bool known = object->build_id_length != 0;
-    sym_object_free(object);
     if (known)
         items = base_grow(items, &source->capacity, source->count + 1, sizeof *items);
     if (!known || !items) {
-        free(path);
+        base_free(path);
         return known ? SYM_NO_MEMORY : SYM_OK;
     }
     source->items = items;
@@ -247,7 +265,7 @@ static enum sym_status index_directory(struct sym_source *source, const char *pa
             continue;
         }
         status = full ? index_directory(source, full, depth + 1) : SYM_NO_MEMORY;
-        free(full);
+        base_free(full);
     }
     (void)closedir(directory);
     return status;
@@ -263,7 +281,7 @@ static int compare_indexed(const void *a, const void *b)
     return strcmp(left->path, right->path);
 }
 
-static enum sym_status make_index(struct sym_source *source)
+static enum sym_status fill_index(struct sym_source *source)
 {
     char *tree = sym_format("%s/.build-id", source->path);
     enum sym_status status = SYM_OK;
@@ -271,12 +289,22 @@ static enum sym_status make_index(struct sym_source *source)
     if (!tree)
         return SYM_NO_MEMORY;
     bool has_tree = access(tree, F_OK) == 0;
-    free(tree);
+    base_free(tree);
     if (!has_tree)
         status = index_directory(source, source->path, 0);
     if (source->count)
         qsort(source->items, source->count, sizeof *source->items, compare_indexed);
     source->done = !status;
+    return status;
+}
+
+/* It is the session's, not the module's that needs it first.  */
+static enum sym_status make_index(struct sym_source *source)
+{
+    struct base_account *before = base_account_enter(NULL);
+    enum sym_status status = fill_index(source);
+
+    (void)base_account_enter(before);
     return status;
 }
 

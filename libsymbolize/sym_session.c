@@ -98,7 +98,7 @@ enum sym_status sym_session_kallsyms(struct sym_session *session, const char *te
 
 /* ---- Modules ---- */
 
-void sym_module_unload(struct sym_module *module)
+static void unload(struct sym_module *module)
 {
     struct sym_loaded *loaded = &module->loaded;
 
@@ -116,6 +116,14 @@ void sym_module_unload(struct sym_module *module)
     *loaded = (struct sym_loaded){ 0 };
     sym_cache_close(module->cache);
     module->cache = NULL;
+}
+
+void sym_module_unload(struct sym_module *module)
+{
+    struct base_account *before = base_account_enter(&module->account);
+
+    unload(module);
+    (void)base_account_enter(before);
 }
 
 static void module_free(struct sym_module *module)
@@ -180,6 +188,7 @@ static enum sym_status module_new(struct sym_session *session, const struct sym_
         return SYM_NO_MEMORY;
     *out = module;
     module->session = session;
+    sym_module_set_limit(module);
     module->seat = &session->seat;
     module->report = (struct sym_report){ .code_path = "",
                                           .debug_path = "",
@@ -198,6 +207,15 @@ static enum sym_status module_new(struct sym_session *session, const struct sym_
     return SYM_OK;
 }
 
+static enum sym_status find_files(struct sym_module *module, struct sym_error *error)
+{
+    struct base_account *before = base_account_enter(&module->account);
+    enum sym_status status = sym_module_find(module, error);
+
+    (void)base_account_enter(before);
+    return status;
+}
+
 enum sym_status sym_session_module(struct sym_session *session, const struct sym_module_key *key,
                                    struct sym_module **out, struct sym_error *error)
 {
@@ -214,7 +232,7 @@ enum sym_status sym_session_module(struct sym_session *session, const struct sym
     }
     enum sym_status status = module_new(session, key, &module);
     if (!status)
-        status = sym_module_find(module, error);
+        status = find_files(module, error);
     if (status) {
         if (module)
             module_free(module);

@@ -40,6 +40,7 @@ struct sym_module {
     struct sym_object *debug;    /* where debug information comes from, or NULL; may be code */
     struct sym_object *symbols;  /* where symbols come from, or NULL; may be either */
     struct sym_object *breakpad; /* a Breakpad symbol file, used where debug cannot be; or NULL */
+    struct base_account account; /* of the memory that its files take, see module_memory.c */
     struct sym_strings strings;
     struct sym_loaded loaded;
     struct sym_trail_step *steps; /* the trail; strings interned */
@@ -235,6 +236,35 @@ enum sym_status sym_module_check_files(struct sym_module *module, bool ask);
 
 /* Forget what was read for looking up; strings stay.  */
 void sym_module_unload(struct sym_module *module);
+
+/* ---- Memory (module_memory.c) ---- */
+
+/* Sets the limit of a new module's account.  */
+void sym_module_set_limit(struct sym_module *module);
+
+/* Whether the account refused memory since it was last asked.  */
+bool sym_module_exceeded(struct sym_module *module);
+
+/* Fills *error for a function of the library that ended with status, not SYM_OK.  */
+enum sym_status sym_module_fail(struct sym_module *module, enum sym_status status,
+                                struct sym_error *error);
+
+/* The status of opening the file at path: where the account refused memory, the file cannot be
+ * used, but all others can.  */
+enum sym_status sym_module_opened(struct sym_module *module, enum sym_status status,
+                                  const char *path, struct sym_error *error);
+
+/* Writes into the report that debug information, or symbols, take too much.  SYM_OK or
+ * SYM_NO_MEMORY.  */
+enum sym_status sym_module_report_limit(struct sym_module *module, const char *what);
+
+/* Lets go of all symbols, whose memory the account refused, and writes that into the report.
+ * SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_module_shed_symbols(struct sym_module *module);
+
+/* After a function failed: where the account refused memory, what takes most goes, debug
+ * information first, then symbols, and the report says so.  Whether it is to be tried again.  */
+bool sym_module_shed(struct sym_module *module, enum sym_status *status);
 
 /* ---- Looking up (resolve.c one address, bulk.c many) ---- */
 

@@ -39,7 +39,7 @@ static uint64_t without_tag(uint64_t vaddr)
 }
 
 /* A file that cannot be read is no worse than one without names.  */
-static enum sym_status read_symbols(struct sym_module *module)
+static enum sym_status read_all(struct sym_module *module)
 {
     struct sym_named *items = NULL;
     size_t count = 0;
@@ -56,8 +56,8 @@ static enum sym_status read_symbols(struct sym_module *module)
         goto fail;
     for (size_t i = 0; i < count && !module->session->keep_tags; i++)
         items[i].start = without_tag(items[i].start);
-    module->by_name = calloc(count + 1, sizeof *items);
-    module->by_vaddr = calloc(count + 1, sizeof *items);
+    module->by_name = base_calloc(count + 1, sizeof *items);
+    module->by_vaddr = base_calloc(count + 1, sizeof *items);
     if (!module->by_name || !module->by_vaddr)
         goto fail;
     if (count) {
@@ -67,15 +67,24 @@ static enum sym_status read_symbols(struct sym_module *module)
         qsort(module->by_vaddr, count, sizeof *items, compare_vaddrs);
     }
     module->named_count = count;
-    free(items);
+    base_free(items);
     return SYM_OK;
 
 fail:
-    free(items);
-    free(module->by_name);
-    free(module->by_vaddr);
+    base_free(items);
+    base_free(module->by_name);
+    base_free(module->by_vaddr);
     module->by_name = module->by_vaddr = NULL;
     return SYM_NO_MEMORY;
+}
+
+static enum sym_status read_symbols(struct sym_module *module)
+{
+    struct base_account *before = base_account_enter(&module->account);
+    enum sym_status status = read_all(module);
+
+    (void)base_account_enter(before);
+    return status;
 }
 
 static enum sym_status describe(struct sym_module *module, const struct sym_named *symbol,
@@ -120,7 +129,7 @@ enum sym_status sym_module_symbol(struct sym_module *module, const char *name, s
     enum sym_status status = read_symbols(module);
 
     if (status)
-        return sym_fail(error, status, "out of memory");
+        return sym_module_fail(module, status, error);
     size_t first = count_before(module->by_name, module->named_count, &wanted, compare_names);
     size_t left = module->named_count - first;
     if (index >= left || strcmp(module->by_name[first + index].name, name) != 0)
@@ -171,7 +180,7 @@ enum sym_status sym_module_symbol_at(struct sym_module *module, uint64_t vaddr,
     enum sym_status status = find_at(module, vaddr, NULL, &symbol);
 
     if (status)
-        return sym_fail(error, status, "out of memory");
+        return sym_module_fail(module, status, error);
     return symbol ? describe(module, symbol, out, error)
                   : sym_fail(error, SYM_NOT_FOUND, "no symbol is there");
 }

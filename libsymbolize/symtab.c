@@ -213,12 +213,12 @@ static void sort_aliases(struct sym_entries *entries)
 static enum sym_status sort_entries(struct sym_entries *entries)
 {
     size_t count = entries->count;
-    struct place *places = calloc(count, 2 * sizeof *places);
-    struct sym_entry *sorted = calloc(count, sizeof *sorted);
+    struct place *places = base_calloc(count, 2 * sizeof *places);
+    struct sym_entry *sorted = base_calloc(count, sizeof *sorted);
 
     if (!places || !sorted) {
-        free(places);
-        free(sorted);
+        base_free(places);
+        base_free(sorted);
         return SYM_NO_MEMORY;
     }
     struct place *from = places, *to = places + count;
@@ -233,8 +233,8 @@ static enum sym_status sort_entries(struct sym_entries *entries)
     }
     for (size_t i = 0; i < count; i++)
         sorted[i] = entries->items[from[i].index];
-    free(places);
-    free(entries->items);
+    base_free(places);
+    base_free(entries->items);
     entries->items = sorted;
     entries->capacity = count;
     return SYM_OK;
@@ -263,7 +263,7 @@ static enum sym_status build_segments(struct sym_symbols *symbols, struct sym_en
     enum sym_status status = sort_entries(entries);
 
     if (!status)
-        symbols->items = calloc(entries->count, sizeof *symbols->items);
+        symbols->items = base_calloc(entries->count, sizeof *symbols->items);
     if (!symbols->items)
         return SYM_NO_MEMORY;
     settle_ends(entries);
@@ -351,7 +351,7 @@ enum sym_status sym_symbols_read(struct sym_symbols *symbols, struct sym_object 
         status = sym_plt_read(code, &symbols->owned_names, &entries);
     if (!status && entries.count)
         status = build_segments(symbols, &entries);
-    free(entries.items);
+    base_free(entries.items);
     if (status)
         return sym_fail(error, status, "%s: %s", object ? object->path : code->path,
                         status == SYM_NO_MEMORY ? "out of memory" : "damaged symbol table");
@@ -372,7 +372,7 @@ enum sym_status sym_data_read(struct sym_symbols *symbols, const struct sym_obje
         status = read_entries(object, &table, entry_from_data, SYM_QUALITY_DYNSYM, &entries);
     if (!status && entries.count)
         status = build_segments(symbols, &entries);
-    free(entries.items);
+    base_free(entries.items);
     return status == SYM_NO_MEMORY ? status : SYM_OK;
 }
 
@@ -413,7 +413,7 @@ enum sym_status sym_named_read(const struct sym_object *object, struct sym_strin
         status = read_entries(object, &table, entry_from_any, SYM_QUALITY_SYMTAB, &entries);
     const char *file = "";
     *count = 0;
-    *out = calloc(entries.count + 1, sizeof **out);
+    *out = base_calloc(entries.count + 1, sizeof **out);
     for (size_t i = 0; *out && !status && i < entries.count; i++) {
         const struct sym_entry *entry = &entries.items[i];
         struct sym_symbol symbol = { .name = entry->name, .length = entry->length };
@@ -430,7 +430,7 @@ enum sym_status sym_named_read(const struct sym_object *object, struct sym_strin
                 .size = entry->size,
             };
     }
-    free(entries.items);
+    base_free(entries.items);
     return *out && status != SYM_NO_MEMORY ? SYM_OK : SYM_NO_MEMORY;
 }
 
@@ -454,7 +454,7 @@ enum sym_status sym_symbols_keep(struct sym_symbols *symbols, struct sym_strings
 
 void sym_symbols_release(struct sym_symbols *symbols)
 {
-    free(symbols->items);
+    base_free(symbols->items);
     sym_segments_release(&symbols->segments);
     sym_object_free(symbols->debugdata);
     sym_strings_release(&symbols->owned_names);

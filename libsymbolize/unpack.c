@@ -120,7 +120,7 @@ static enum sym_status grow(struct stream *stream, struct sym_error *error)
                         stream->what, (unsigned)RATIO_MAX);
     if (wanted > stream->limit + 1)
         wanted = stream->limit + 1;
-    uint8_t *grown = realloc(stream->out, (size_t)wanted + 1);
+    uint8_t *grown = base_realloc(stream->out, (size_t)wanted + 1);
     if (!grown)
         return fail_packed(stream, SYM_NO_MEMORY, error);
     stream->out = grown;
@@ -225,7 +225,7 @@ enum sym_status sym_unpack(const char *what, enum sym_packing packing, struct sy
     if (input.size == 0)
         stream.input.data = nothing;
     stream.capacity = exact ? (size_t)size : input.size * 4 + 1;
-    stream.out = malloc(stream.capacity + 1);
+    stream.out = base_malloc(stream.capacity + 1);
     if (!stream.out)
         return fail_packed(&stream, SYM_NO_MEMORY, error);
     if (packing == SYM_PACKING_ZLIB || packing == SYM_PACKING_GZIP)
@@ -235,7 +235,7 @@ enum sym_status sym_unpack(const char *what, enum sym_packing packing, struct sy
     else
         status = run_xz(&stream, exact, error);
     if (status) {
-        free(stream.out);
+        base_free(stream.out);
         return status;
     }
     stream.out[stream.written] = 0;

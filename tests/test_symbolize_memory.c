@@ -5,8 +5,18 @@
 #include "tests/support/symbolize_build.h"
 
 #include <check.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+#define HAS_SANITIZER
+#endif
+#endif
 
 static const char *const sources[] = {
     "-O2 -gdwarf-5 program.cc", /* inlined C++ */
@@ -244,6 +254,139 @@ START_TEST(leaves_names_out_at_the_limit)
 }
 END_TEST
 
+/* ---- The account ---- */
+
+/* A few thousand functions, some of them inlined, in several units.  */
+static void build_large(void)
+{
+    build_run("for u in 1 2 3 4; do seq 1 250 | awk -v u=$u '{ printf "
+              "\"static inline int in%d_%d(int x) { return x * %d + sink; }\\n"
+              "int f%d_%d(int x) { sink = x; return in%d_%d(x) + in%d_%d(x + 1); }\\n\", "
+              "u, $1, $1, u, $1, u, $1, u, $1 }' | "
+              "(echo 'extern volatile int sink;'; cat) >large$u.c; done && "
+              "echo 'volatile int sink;' >>large1.c && "
+              "${CC:-cc} -fPIC -shared -O2 -g -o object.so large1.c large2.c large3.c large4.c");
+    for (size_t i = 0; i < ADDRESSES; i++)
+        vaddrs[i] = 0x1000 + 97 * i;
+}
+
+static struct sym_module *open_module(struct sym_session **session, unsigned jobs)
+{
+    const struct sym_options options = {
+        .size = sizeof options, .debug_root = "", .no_cache = true, .jobs = jobs
+    };
+    const struct sym_module_key key = { .path = path };
+    struct sym_module *module;
+
+    ck_assert_int_eq(sym_session_open(&options, session, NULL), SYM_OK);
+    ck_assert_int_eq(sym_session_module(*session, &key, &module, NULL), SYM_OK);
+    return module;
+}
+
+/* -1: not known.  */
+static int64_t heap_bytes(void)
+{
+#ifdef HAS_SANITIZER
+    return -1;
+#else
+    struct mallinfo2 info = mallinfo2();
+
+    return (int64_t)(info.uordblks + info.hblkhd);
+#endif
+}
+
+/* What the heap has grown by is in the account, to a twentieth.  */
+static void check_account(const struct sym_module *module, int64_t before, const char *when)
+{
+    int64_t counted = module->account.bytes, grown = heap_bytes() - before;
+
+    if (before >= 0)
+        ck_assert_msg(counted > grown - grown / 20 - 16384 && counted < grown + grown / 20 + 16384,
+                      "%s: the account has %lld bytes, the heap grew by %lld", when,
+                      (long long)counted, (long long)grown);
+}
+
+static void unload(struct sym_module *module)
+{
+    sym_module_unload(module);
+    module->seat->loaded = NULL;
+}
+
+START_TEST(counts_what_it_takes)
+{
+    struct sym_session *session;
+    size_t frames = 0;
+
+    build_large();
+    int64_t before = heap_bytes();
+    struct sym_module *module = open_module(&session, 1);
+    ck_assert_int_eq(sym_module_resolve(module, vaddrs, ADDRESSES, count_frames, &frames, NULL),
+                     SYM_OK);
+    int64_t most = module->account.bytes;
+    ck_assert_int_gt(most, 100000);
+    check_account(module, before, "loaded");
+    unload(module);
+    check_account(module, before, "unloaded");
+    int64_t idle = module->account.bytes;
+    ck_assert_int_lt(idle, most / 2);
+    for (unsigned jobs = 1; jobs <= 4; jobs++) { /* again, by several threads too */
+        module->seat->jobs = jobs;
+        ck_assert_int_eq(sym_module_resolve(module, vaddrs, ADDRESSES, count_frames, &frames, NULL),
+                         SYM_OK);
+        unload(module);
+        ck_assert_int_eq(module->account.bytes, idle);
+    }
+    sym_session_close(session);
+}
+END_TEST
+
+/* A look-up with a limit.  1: it failed, 2: it lost something; both name what lifts the limit.  */
+static int resolve_within(int64_t limit, unsigned jobs, size_t wanted)
+{
+    struct sym_error error = { .message = "" };
+    struct sym_session *session;
+    struct sym_module *module = open_module(&session, jobs);
+    const struct sym_report *report = sym_module_report(module);
+    size_t frames = 0;
+    int result = 0;
+
+    module->account.limit = module->account.bytes + limit;
+    enum sym_status status = sym_module_resolve(module, vaddrs, ADDRESSES, count_frames, &frames,
+                                                &error);
+    ck_assert_msg(status == SYM_OK || status == SYM_NO_MEMORY, "status %d", (int)status);
+    if (status) {
+        ck_assert_msg(strstr(error.message, "--no-limit") != NULL, "%s", error.message);
+        result = 1;
+    } else if (frames != wanted || report->problem[0]) {
+        ck_assert_msg(strstr(report->problem, "the limit for files of that size") != NULL &&
+                          strstr(report->remedy, "--no-limit") != NULL,
+                      "%s; %s", report->problem, report->remedy);
+        result = 2;
+    }
+    sym_session_close(session);
+    return result;
+}
+
+START_TEST(sheds_what_exceeds_the_account)
+{
+    unsigned jobs = _i ? 3 : 1;
+    struct sym_session *session;
+    size_t wanted = 0, counts[3] = { 0 };
+
+    build_large();
+    struct sym_module *module = open_module(&session, jobs);
+    ck_assert_int_eq(sym_module_resolve(module, vaddrs, ADDRESSES, count_frames, &wanted, NULL),
+                     SYM_OK);
+    int64_t most = module->account.bytes + 262144;
+    sym_session_close(session);
+    for (int64_t limit = 0; limit < most; limit += most / 31)
+        counts[resolve_within(limit, jobs, wanted)]++;
+    ck_assert_uint_gt(counts[0], 3);
+    ck_assert_uint_le(counts[1], 2); /* where there is room for nothing at all */
+    ck_assert_uint_gt(counts[2], 5);
+}
+END_TEST
+
 START_TEST(gives_no_name_without_memory)
 {
     char *readable;
@@ -276,6 +419,8 @@ int main(void)
     tcase_add_loop_test(tcase, reports_every_failure_of_finding, 0,
                         (int)(sizeof finds / sizeof finds[0]));
     tcase_add_test(tcase, leaves_names_out_at_the_limit);
+    tcase_add_test(tcase, counts_what_it_takes);
+    tcase_add_loop_test(tcase, sheds_what_exceeds_the_account, 0, 2);
     tcase_add_test(tcase, gives_no_name_without_memory);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

@@ -22,8 +22,9 @@ static const struct cli_option symbolize_options[] = {
     OPTION_REQUIRE,
     { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
     { KEY_NO_LIMIT, 0, "no-limit", NULL,
-      "lift the limits on what debug files may unpack to (256 MiB plus 32 times their size) and on "
-      "the names of a module (256 MiB plus 16 times its size)" },
+      "lift the limit on the memory that the symbols of a module may take (384 MiB plus 64 times "
+      "the "
+      "size of its files)" },
     { 0 },
 };
 

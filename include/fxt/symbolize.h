@@ -135,10 +135,11 @@ struct sym_options {
                           * them there.  By default sym_module_symbol() and the functions below it
                           * take them off */
 
-    /* Lift the limits on hostile files: the sections of a file may unpack to 256 MiB plus 32 times
-     * its size, and the names of a module take 256 MiB plus 16 times the size of its debug file.
-     * Beyond that, the module loses its debug information, or further names, and its report has
-     * the reason.  Limits that no sound file reaches remain.  */
+    /* Lift the limits on hostile files.  All memory that is taken to read the files of a module
+     * may be 384 MiB plus 64 times their size; of this, the sections of a file may unpack to 256
+     * MiB plus 32 times its size, and names take 192 MiB plus 16 times the size of the largest
+     * file.  Beyond that, the module loses its debug information, then its symbols, or further
+     * names, and its report has the reason.  Limits that no sound file reaches remain.  */
     bool no_limit;
 
     /* The symbol cache keeps the symbols that were read, by build ID, in a directory of files that

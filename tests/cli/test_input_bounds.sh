@@ -70,6 +70,64 @@ file = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 
 open("packed.so", "wb").write(file + data + texts + b"".join(map(header, names)))
 END
 
+# An object of 1 MB in which 256 functions share a list of 65,535 ranges: 17 million ranges.
+python3 - <<'END' || fail "the object with lists"
+open("lists.s", "w").write("""
+    .text
+    .globl covered
+    .type covered, @function
+covered:
+    .skip 65536, 0xc3
+    .size covered, 65536
+    .section .debug_abbrev,"",@progbits
+    .byte 1, 0x11, 1, 0x11, 1, 0x12, 7, 0, 0   /* unit: low_pc, high_pc */
+    .byte 2, 0x2e, 0, 3, 8, 0x55, 0x17, 0, 0   /* function: name, ranges */
+    .byte 0
+    .section .debug_ranges,"",@progbits
+    .set at, 0
+    .rept 65535
+    .quad at, 65536
+    .set at, at + 1
+    .endr
+    .quad 0, 0
+    .section .debug_info,"",@progbits
+    .long 2f - 1f
+1:  .short 4
+    .long 0
+    .byte 8, 1
+    .quad covered
+    .quad 65536
+""" + "    .byte 2, 'f', 0\n    .long 0\n" * 256 + """
+    .byte 0
+2:
+    .section .note.GNU-stack,"",@progbits
+""")
+END
+${CC:-cc} -shared -nostdlib -Wl,--build-id -o lists.so lists.s || fail "lists.so"
+# An object of 3 MB whose section of 180 MB holds 15 million units.
+python3 - <<'END' || fail "the object with units"
+import struct, zlib
+count = 15 << 20
+unit = struct.pack("<IHIB", 8, 4, 0, 8) + b"\1"
+pack = zlib.compressobj(1)
+info = b"".join(pack.compress(unit * (1 << 20)) for _ in range(15)) + pack.flush()
+info = struct.pack("<IIQQ", 1, 0, count * len(unit), 1) + info + bytes(max(0, (count * len(unit) >> 6) + 4096 - len(info)))
+abbrev = bytes([1, 0x11, 0, 0, 0, 0])
+names = ["", ".text", ".debug_abbrev", ".debug_info", ".shstrtab"]
+texts = ("\0".join(names) + "\0").encode()
+bodies = {".debug_abbrev": (abbrev, 0), ".debug_info": (info, 0x800), ".shstrtab": (texts, 0)}
+file, headers = bytes(64), b""
+for name in names:
+    body, flags = bodies.get(name, (b"", 0))
+    at = texts.index((name + "\0").encode()) if name else 0
+    kind = 0 if not name else 3 if name == ".shstrtab" else 1
+    headers += struct.pack("<IIQQQQIIQQ", at, kind, 6 if name == ".text" else flags, 0x1000 if name == ".text" else 0,
+                           0 if name in ("", ".text") else len(file), 4096 if name == ".text" else len(body), 0, 0, 1 if name else 0, 0)
+    file += body
+head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, len(file), 0, 64, 56, 0, 64, len(names), len(names) - 1)
+open("units.so", "wb").write(head + file[64:] + headers)
+END
+
 # ---- What is written ----
 
 printf 'main;run 1000\n' >small.folded
@@ -103,24 +161,33 @@ printf 'int outer(int x) { return x * 3; }\n' >sound.c
 ${CC:-cc} -O2 -g -shared -fPIC -Wl,--build-id -o sound.so sound.c || exit 1
 outer=$(nm sound.so | awk '$3 == "outer" { print $1 }')
 id=$(readelf -n sound.so | sed -n 's/.*Build ID: //p')
-refused='packed.so.*: its debug sections unpack to more than [0-9]* MiB, the limit for a file of that size.*--no-limit'
-printf '%s\n' 'packed.so 0x1010' "sound.so 0x$outer" | prlimit --data=1610612736 fxtsym --no-cache --style llvm >out 2>err ||
-    fail "fxtsym: status $?: $(cat err)"
-grep -q '^outer$' out || fail "fxtsym: the other object has no names: $(cat out err)"
-grep -q "$refused" err || fail "fxtsym does not name the module and the option: $(cat err)"
-python3 "$ROOT/tests/tools/one_sample.py" "$PWD/packed.so" '' 1010 >packed.fxt || fail 'no trace'
 python3 "$ROOT/tests/tools/one_sample.py" "$PWD/sound.so" "$id" "$outer" >sound.fxt || fail 'no trace'
-prlimit --data=1610612736 fxt2pprof --no-cache -f folded packed.fxt >out 2>err || fail "fxt2pprof: status $?: $(cat err)"
-grep -q 'packed.so\] 1$' out || fail "fxt2pprof: $(cat out)"
-grep -q "$refused" err || fail "fxt2pprof does not name the module and the option: $(cat err)"
-fxtq import -q -o both.fxtq packed.fxt sound.fxt 2>err || fail "fxtq import: $(cat err)"
-prlimit --data=1610612736 fxtq symbolize --no-cache both.fxtq >out 2>err || fail "fxtq symbolize: status $?: $(cat err)"
-cat out err >both
-grep -q "$refused" both || fail "fxtq symbolize does not name the module and the option: $(cat both)"
-fxtq report top both.fxtq >out 2>err
-grep -q outer out || fail "fxtq symbolize: the other module has no names: $(cat out err)"
+refuses() { # refuses OBJECT WHAT: what of the object is too much
+    refused="$1.so.*: its $2 [0-9]* MiB.*, the limit for \(a file\|files\) of that size.*--no-limit"
+    printf '%s\n' "$1.so 0x1010" "sound.so 0x$outer" | prlimit --data=838860800 fxtsym --no-cache --style llvm >out 2>err ||
+        fail "fxtsym: status $?: $(cat err)"
+    grep -q '^outer$' out || fail "fxtsym: the other object has no names: $(cat out err)"
+    grep -q "$refused" err || fail "fxtsym does not name $1 and the option: $(cat err)"
+    id=$(readelf -n "$1.so" 2>/dev/null | sed -n 's/.*Build ID: //p')
+    python3 "$ROOT/tests/tools/one_sample.py" "$PWD/$1.so" "$id" 1010 >"$1.fxt" || fail 'no trace'
+    prlimit --data=838860800 fxt2pprof --no-cache -f folded "$1.fxt" >out 2>err || fail "fxt2pprof: status $?: $(cat err)"
+    grep -q ' 1$' out || fail "fxt2pprof: $(cat out)"
+    grep -q "$refused" err || fail "fxt2pprof does not name $1 and the option: $(cat err)"
+    fxtq import -q -o both.fxtq "$1.fxt" sound.fxt 2>err || fail "fxtq import: $(cat err)"
+    prlimit --data=838860800 fxtq symbolize --no-cache both.fxtq >out 2>err || fail "fxtq symbolize: status $?: $(cat err)"
+    cat out err >both
+    grep -q "$refused" both || fail "fxtq symbolize does not name $1 and the option: $(cat both)"
+    fxtq report top both.fxtq >out 2>err
+    grep -q outer out || fail "fxtq symbolize: the other module has no names: $(cat out err)"
+}
+refuses packed 'debug sections unpack to more than'
 fxtq symbolize --no-limit --no-cache both.fxtq >out 2>err || fail "fxtq symbolize --no-limit: $(cat err)"
 ! grep -q 'unpack to more than' out err || fail "fxtq symbolize --no-limit: $(cat out err)"
+rm both.fxtq
+refuses units 'debug information takes more than'
+rm both.fxtq
+refuses lists 'debug information takes more than'
+grep -q covered out || fail "symbols are lost with the debug information: $(cat out)"
 
 # ---- Real inputs are far below ----
 
