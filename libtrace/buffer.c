@@ -382,8 +382,8 @@ static void end_recording(struct trace_buffer *buffer, uint64_t *state)
 }
 
 /* Own the chunks, unless somebody is inside, a row that began earlier reaches into them, or the
- * writer was so slow that the half has come around and they are another's.  From then on others see
- * that they are in use.  */
+ * writer was so slow that the half has come around and they are another's (of a later wrap: each is
+ * given out once a wrap).  From then on others see that they are in use.  */
 static bool own_chunks(struct trace_buffer *buffer, struct trace_writer *writer, uint64_t wrap,
                        uint64_t first, uint64_t count)
 {
@@ -433,24 +433,31 @@ static uint64_t hide_rows(struct trace_buffer *buffer, uint64_t first, uint64_t 
     return next;
 }
 
-/* The claimed chunks become one empty row of the writer's, which begins with the turn.  */
+/* Words at the beginning of a row that tell its turn: only circular buffers need them.  */
+static uint64_t mark_words(const struct trace_buffer *buffer)
+{
+    return buffer->mode == TRACE_CIRCULAR ? 1 : 0;
+}
+
+/* The claimed chunks become one empty row of the writer's, which begins with its mark.  */
 static void take_chunks(struct trace_buffer *buffer, struct trace_writer *writer, uint64_t wrap,
                         uint64_t first, uint64_t count)
 {
     uint64_t start = chunk_word(buffer, first), words = count * buffer->chunk_words;
+    uint64_t mark = mark_words(buffer), room = words - mark, end;
     uint32_t turn = trace_turn(wraps_of(buffer, wrap));
-    uint64_t end;
 
     raise_wrapped(buffer, wrap);
     end = hide_rows(buffer, first, first + count, turn);
     shared_store(&writer->wrap, wrap);
-    shared_store(&writer->next, start + 1);
-    writer->words = buffer->words + start + 1;
-    writer->left = words - 1;
-    shared_store(&buffer->words[start], trace_row(words, turn));
-    shared_store(&buffer->words[start + 1],
-                 words - 1 <= TRACE_WORDS ? trace_filler(words - 1) : trace_row(words - 1, turn));
-    shared_store(&buffer->words[start], trace_row(1, turn));
+    shared_store(&writer->next, start + mark);
+    writer->end = start + words;
+    if (mark > 0)
+        shared_store(&buffer->words[start], trace_row(words, turn));
+    shared_store(&buffer->words[start + mark],
+                 room <= TRACE_WORDS ? trace_filler(room) : trace_row(room, turn));
+    if (mark > 0)
+        shared_store(&buffer->words[start], trace_row(1, turn));
     for (uint64_t i = first; i < first + count; i++)
         shared_store(&buffer->table[i].first, first);
     for (uint64_t i = first + count; i < end; i++)
@@ -486,13 +493,13 @@ static bool go_on(struct trace_buffer *buffer, uint64_t *state)
 uint64_t *trace_buffer_claim(struct trace_buffer *buffer, struct trace_writer *writer,
                              uint64_t words)
 {
-    uint64_t count = words / buffer->chunk_words + 1; /* and a word for the turn */
+    uint64_t count = (mark_words(buffer) + words - 1) / buffer->chunk_words + 1;
     uint64_t state = shared_load(&buffer->state);
     uint64_t tries = 4 * (uint64_t)buffer->chunks + 16; /* all chunks may be in use */
 
     if (words > TRACE_LARGE_WORDS || count > buffer->chunks)
         return drop(buffer, writer);
-    writer->left = 0; /* its old chunk is given up now, whatever comes */
+    writer->end = 0; /* its old chunk is given up now, whatever comes */
     for (; tries > 0 && trace_state_chunk(state) < TRACE_FULL; tries--) {
         uint64_t wrap = trace_state_wrap(state), chunk = trace_state_chunk(state);
         uint64_t first = chunk + (buffer->mode == TRACE_ONESHOT ? 0 : (wrap & 1) * buffer->chunks);
@@ -507,7 +514,7 @@ uint64_t *trace_buffer_claim(struct trace_buffer *buffer, struct trace_writer *w
         if (own_chunks(buffer, writer, wrap, first, count)) {
             take_chunks(buffer, writer, wrap, first, count);
             close_early(buffer, wrap, chunk, count);
-            return writer->words;
+            return trace_writer_place(buffer, writer);
         }
         state = shared_load(&buffer->state);
     }

@@ -30,11 +30,10 @@
 /* One at a time writes with it; its place in the buffer.  Other threads look at it.  */
 struct trace_writer {
     /* What changes with each record.  */
-    uint64_t busy;   /* shared: a record is being written */
-    uint64_t wrap;   /* shared: of the half that its chunk is in */
-    uint64_t next;   /* shared: where the next record goes, a word of the buffer */
-    uint64_t *words; /* the same, in memory */
-    uint64_t left;   /* words from there to the end of the chunk */
+    uint64_t busy; /* shared: a record is being written */
+    uint64_t wrap; /* shared: of the half that its chunk is in */
+    uint64_t next; /* shared: where the next record goes, a word of the buffer */
+    uint64_t end;  /* the word after its chunk; 0: it has none */
     /* What others look at when they claim chunks: not on the same cache line.  */
     uint64_t first __attribute__((aligned(64))); /* shared: its chunks, [first, limit), of both */
     uint64_t limit;                              /* shared: halves together */
@@ -136,6 +135,21 @@ void trace_buffer_finish(struct trace_buffer *buffer);
 uint64_t *trace_buffer_claim(struct trace_buffer *buffer, struct trace_writer *writer,
                              uint64_t words);
 
+/* Of a busy writer: whether its chunk, which is not closed, has that much room.  */
+static inline bool trace_writer_has_room(const struct trace_buffer *buffer,
+                                         const struct trace_writer *writer, uint64_t words)
+{
+    return __builtin_expect(shared_own(&writer->wrap) > shared_load(&buffer->closed) &&
+                                shared_own(&writer->next) + words <= writer->end,
+                            1);
+}
+
+static inline uint64_t *trace_writer_place(const struct trace_buffer *buffer,
+                                           const struct trace_writer *writer)
+{
+    return buffer->words + shared_own(&writer->next);
+}
+
 /* Room for a record, then trace_writer_commit(); NULL: it is dropped, and counted.  The writer is
  * not busy.  */
 static inline uint64_t *trace_writer_begin(struct trace_buffer *buffer, struct trace_writer *writer,
@@ -146,8 +160,8 @@ static inline uint64_t *trace_writer_begin(struct trace_buffer *buffer, struct t
     if (__builtin_expect(!has_membarrier, 0))
         shared_store(&writer->fenced, 1);
     shared_announce(&writer->busy, 1, has_membarrier);
-    if (__builtin_expect(writer->wrap > shared_load(&buffer->closed) && words <= writer->left, 1))
-        return writer->words;
+    if (trace_writer_has_room(buffer, writer, words))
+        return trace_writer_place(buffer, writer);
     return trace_buffer_claim(buffer, writer, words);
 }
 
@@ -158,23 +172,23 @@ static inline bool trace_writer_try(struct trace_buffer *buffer, struct trace_wr
     if (__builtin_expect(!__atomic_load_n(&buffer->has_membarrier, __ATOMIC_RELAXED), 0))
         return false;
     shared_announce(&writer->busy, 1, true);
-    if (__builtin_expect(writer->wrap > shared_load(&buffer->closed) && words <= writer->left, 1))
+    if (trace_writer_has_room(buffer, writer, words))
         return true;
     shared_store(&writer->busy, 0);
     return false;
 }
 
 /* Words 1 to words - 1 are written: now the header.  */
-static inline void trace_writer_commit(struct trace_writer *writer, uint64_t words, uint64_t header)
+static inline void trace_writer_commit(const struct trace_buffer *buffer,
+                                       struct trace_writer *writer, uint64_t words, uint64_t header)
 {
-    uint64_t *record = writer->words;
+    uint64_t *record = trace_writer_place(buffer, writer);
+    uint64_t next = shared_own(&writer->next) + words;
 
-    writer->left -= words;
-    if (writer->left > 0)
-        shared_store(&record[words], trace_filler(writer->left));
+    if (next < writer->end)
+        shared_store(&record[words], trace_filler(writer->end - next));
     shared_store(&record[0], header);
-    writer->words = record + words;
-    shared_store(&writer->next, writer->next + words);
+    shared_store(&writer->next, next);
     shared_store(&writer->busy, 0);
 }
 

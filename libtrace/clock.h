@@ -64,15 +64,22 @@ static inline bool trace_clock_read(unsigned spans, uint64_t *ns)
 
 #endif
 
-static inline uint64_t trace_clock_now(void)
+/* False where the time is to be asked for; *ns is any number then.  */
+static inline bool trace_clock_is_quick(uint64_t *ns)
 {
 #ifdef TRACE_HAS_COUNTER
+    return __builtin_expect(trace_clock_read(1, ns), 1);
+#else
+    *ns = 0;
+    return false;
+#endif
+}
+
+static inline uint64_t trace_clock_now(void)
+{
     uint64_t ns;
 
-    if (__builtin_expect(trace_clock_read(1, &ns), 1))
-        return ns;
-#endif
-    return trace_clock_ask();
+    return trace_clock_is_quick(&ns) ? ns : trace_clock_ask();
 }
 
 #endif /* TRACE_CLOCK_H */

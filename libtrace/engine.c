@@ -316,7 +316,7 @@ void trace_engine_forget(bool pending)
 
     __atomic_store_n(&trace_internal_generation[0], 0, __ATOMIC_SEQ_CST);
     forget_holder();
-    trace_self.generation = 0;
+    trace_self.generation = trace_self.plain = 0;
     if (engine.has_buffer && !inside)
         (void)munmap(engine.table, engine.table_bytes);
     shared_store(&trace_buffer.state, trace_state_word(wrap, TRACE_STOPPED, 0));
@@ -355,6 +355,8 @@ bool trace_self_enter(uint32_t generation)
             trace_task_name(name);
             trace_tables_name_thread(self->pid, self->tid, name);
         }
+        self->plain = self->thread_index != 0 ? generation : 0;
+        self->plain_head = 4 | (uint64_t)self->thread_index << 24;
         self->generation = generation;
         fine = true;
     }
@@ -403,7 +405,7 @@ uint64_t *trace_begin_large(uint32_t generation, uint64_t words, struct trace_wr
 
 void trace_commit(struct trace_writer *writer, uint64_t words, uint64_t header)
 {
-    trace_writer_commit(writer, words, header);
+    trace_writer_commit(&trace_buffer, writer, words, header);
     if (__builtin_expect(writer != trace_self.writer, 0))
         trace_pool_give(writer);
 }
@@ -469,7 +471,7 @@ void trace_release_context(trace_context_t *context)
     if (!blob || self->blob_context != context)
         return;
     self->blob = NULL;
-    trace_writer_commit(blob, self->blob_words, self->blob_header);
+    trace_writer_commit(&trace_buffer, blob, self->blob_words, self->blob_header);
     trace_pool_give(blob);
 }
 
@@ -516,8 +518,8 @@ uint64_t trace_internal_resolve(trace_site_t *site)
         return 0;
     }
     if (trace_categories_match(site->category)) {
-        state |= (uint64_t)encode(site->category) << 16;
-        state |= site->name ? encode(site->name) : 0;
+        state |= encode(site->category);
+        state |= site->name ? (uint64_t)encode(site->name) << 16 : 0;
         for (uint32_t i = 0; i < site->key_count; i++)
             __atomic_store_n(&site->key_refs[i], encode(site->keys[i]), __ATOMIC_RELAXED);
     }
@@ -539,7 +541,7 @@ trace_context_t *trace_acquire_context_for_category_cached(const char *category_
         site->category = category_literal;
         state = trace_internal_resolve(site);
     }
-    encoded = (uint16_t)(state >> 16);
+    encoded = (uint16_t)state;
     if (encoded == 0)
         return NULL;
     category->encoded_value = encoded;

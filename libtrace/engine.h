@@ -44,6 +44,8 @@ extern struct trace_host trace_host;
 /* A thread, as it sees itself.  */
 struct trace_self {
     uint32_t generation; /* what follows is of it */
+    uint32_t plain;      /* the same if the thread has an index, else 0 */
+    uint64_t plain_head; /* of an event's header: record type and thread */
     uint32_t table;      /* the string and thread table that thread_index is of */
     uint32_t thread_index;
     uint32_t pid, tid;

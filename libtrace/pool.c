@@ -11,7 +11,7 @@ static bool has_key;
 static void leave(void *writer)
 {
     trace_self.writer = NULL;
-    trace_self.generation = 0;
+    trace_self.generation = trace_self.plain = 0;
     trace_pool_give(writer);
 }
 

@@ -294,8 +294,8 @@ void trace_context_write_blob_attachment_record(trace_context_t *context,
 static void take_site(const trace_site_t *site, uint64_t state, trace_string_ref_t *category,
                       trace_string_ref_t *name)
 {
-    *category = (trace_string_ref_t){ (uint16_t)(state >> 16), site->category };
-    *name = (trace_string_ref_t){ (uint16_t)state, site->name };
+    *category = (trace_string_ref_t){ (uint16_t)state, site->category };
+    *name = (trace_string_ref_t){ (uint16_t)(state >> 16), site->name };
 }
 
 void trace_internal_blob_event(const trace_site_t *site, uint64_t state, const void *blob,

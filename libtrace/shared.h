@@ -24,6 +24,12 @@ static inline uint64_t shared_load(const uint64_t *word)
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
+/* What only the calling thread stores.  */
+static inline uint64_t shared_own(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
 /* What was stored before is seen by whoever sees this.  */
 static inline void shared_store(uint64_t *word, uint64_t value)
 {

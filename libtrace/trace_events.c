@@ -55,8 +55,8 @@ static inline void write_site_event(const trace_site_t *site, uint64_t state, st
     uint64_t words, *record, *next;
     struct trace_writer *writer;
 
-    event->category = (uint16_t)(state >> 16);
-    event->name = (uint16_t)state;
+    event->category = (uint16_t)state;
+    event->name = (uint16_t)(state >> 16);
     event->category_text = site->category;
     event->name_text = site->name;
     words = head_words(event);
@@ -80,43 +80,50 @@ static inline bool type_has_payload(uint32_t type)
 
 /* ---- The usual event: what it refers to has indices, and values are numbers ---- */
 
-/* By type: words after an argument's header, and what of the value is in the header.  Strings and
- * blobs, and what is no type, are not plain.  */
-enum { NOT_PLAIN = 2 };
+/* By type: the lower half of an argument's header, without its name, and what of the upper half is
+ * the value's.  Strings, blobs and what is no type are not plain: a bit that names with an index do
+ * not have says so.  */
+#define NOT_PLAIN         0x80000000u
+#define WIDE_WORDS        (2u << 4)
+#define SHORT(type, mask) [type] = { (type) | 1u << 4, mask }
+#define WIDE(type)        [type] = { (type) | WIDE_WORDS, 0 }
+#define OTHER(type)       [type] = { (type) | 1u << 4 | NOT_PLAIN, 0 }
 static const struct {
-    uint32_t words;
+    uint32_t head;
     uint32_t mask;
 } plain_types[16] = {
-    [TRACE_ARG_NULL] = { 0, 0 },
-    [TRACE_ARG_INT32] = { 0, UINT32_MAX },
-    [TRACE_ARG_UINT32] = { 0, UINT32_MAX },
-    [TRACE_ARG_INT64] = { 1, 0 },
-    [TRACE_ARG_UINT64] = { 1, 0 },
-    [TRACE_ARG_DOUBLE] = { 1, 0 },
-    [TRACE_ARG_STRING] = { NOT_PLAIN, 0 },
-    [TRACE_ARG_POINTER] = { 1, 0 },
-    [TRACE_ARG_KOID] = { 1, 0 },
-    [TRACE_ARG_BOOL] = { 0, 1 },
-    [TRACE_ARG_BLOB] = { NOT_PLAIN, 0 },
-    [11] = { NOT_PLAIN, 0 },
-    [12] = { NOT_PLAIN, 0 },
-    [13] = { NOT_PLAIN, 0 },
-    [14] = { NOT_PLAIN, 0 },
-    [15] = { NOT_PLAIN, 0 },
+    SHORT(TRACE_ARG_NULL, 0),
+    SHORT(TRACE_ARG_INT32, UINT32_MAX),
+    SHORT(TRACE_ARG_UINT32, UINT32_MAX),
+    WIDE(TRACE_ARG_INT64),
+    WIDE(TRACE_ARG_UINT64),
+    WIDE(TRACE_ARG_DOUBLE),
+    OTHER(TRACE_ARG_STRING),
+    WIDE(TRACE_ARG_POINTER),
+    WIDE(TRACE_ARG_KOID),
+    SHORT(TRACE_ARG_BOOL, 1),
+    OTHER(TRACE_ARG_BLOB),
+    OTHER(11),
+    OTHER(12),
+    OTHER(13),
+    OTHER(14),
+    OTHER(15),
 };
 
-/* NULL: it is not plain.  */
-static inline uint64_t *put_plain(uint64_t *next, uint16_t key, const trace_arg_value_t *value)
+/* *all: bits of all headers.  A narrow value is read as narrow as it was stored, since processors
+ * pass a store on to a load of the same size at once, but not to a wider one.  */
+static inline __attribute__((always_inline)) uint64_t *put_plain(uint64_t *next, uint16_t key,
+                                                                 const trace_arg_value_t *value,
+                                                                 uint64_t *all)
 {
-    uint64_t type = (uint64_t)value->type & 15, words = plain_types[type].words;
-    uint64_t bits = value->value.uint32_value & plain_types[type].mask;
+    uint64_t type = (uint64_t)value->type & 15;
+    uint64_t head = plain_types[type].head | (uint64_t)key << 16;
 
-    if (__builtin_expect(words == NOT_PLAIN || (key & 0x8000), 0))
-        return NULL;
-    next[0] = type | (words + 1) << 4 | (uint64_t)key << 16 | bits << 32;
-    if (words == 1)
-        next[1] = value->value.uint64_value;
-    return next + 1 + words;
+    *all |= head;
+    *next++ = head | (uint64_t)(value->value.uint32_value & plain_types[type].mask) << 32;
+    if (head & WIDE_WORDS)
+        *next++ = value->value.uint64_value;
+    return next;
 }
 
 /* Records are built where they stay, without counting their words before: there is room for the
@@ -127,32 +134,38 @@ static inline __attribute__((always_inline)) bool write_plain(const trace_site_t
                                                               uint64_t payload,
                                                               const trace_arg_value_t *values)
 {
-    uint32_t generation = (uint32_t)(state >> 32), count = site->key_count;
+    uint32_t generation = (uint32_t)(state >> 32);
+    uint64_t count = site->key_count, all = 0, words;
+    const trace_arg_value_t *end = values + count;
     const struct trace_self *self = &trace_self;
     struct trace_writer *writer = self->writer;
+    const uint16_t *key = site->key_refs;
     uint64_t *record, *next;
 
-    if (self->generation != generation || self->thread_index == 0 || (state & 0x80008000) ||
-        count > TRACE_MAX_ARGS || shared_load(&writer->busy))
+    if (__builtin_expect(self->plain != generation || (state & 0x80008000) ||
+                             shared_load(&writer->busy) ||
+                             !trace_writer_try(&trace_buffer, writer, 3 + 2 * count),
+                         0))
         return false;
-    if (!trace_writer_try(&trace_buffer, writer, 3 + 2 * (uint64_t)count))
-        return false;
-    record = writer->words;
-    next = record + 2;
-    for (uint32_t i = 0; i < count && next; i++)
-        next = put_plain(next, __atomic_load_n(&site->key_refs[i], __ATOMIC_RELAXED), &values[i]);
-    if (!next || __atomic_load_n(&trace_internal_generation[0], __ATOMIC_RELAXED) != generation) {
+    if (__builtin_expect(
+            __atomic_load_n(&trace_internal_generation[0], __ATOMIC_RELAXED) != generation, 0)) {
         trace_writer_cancel(writer);
         return false;
     }
+    record = trace_writer_place(&trace_buffer, writer);
     record[1] = time;
+    for (next = record + 2; values < end; values++, key++)
+        next = put_plain(next, __atomic_load_n(key, __ATOMIC_RELAXED), values, &all);
+    if (__builtin_expect((all & NOT_PLAIN) != 0, 0)) {
+        trace_writer_cancel(writer);
+        return false;
+    }
     if (has_payload)
         *next++ = payload;
-    trace_writer_commit(writer, (uint64_t)(next - record),
-                        4 | (uint64_t)(next - record) << 4 | (uint64_t)type << 16 |
-                            (uint64_t)count << 20 | (uint64_t)self->thread_index << 24 |
-                            (uint64_t)(uint16_t)(state >> 16) << 32 |
-                            (uint64_t)(uint16_t)state << 48);
+    words = (uint64_t)(next - record);
+    trace_writer_commit(&trace_buffer, writer, words,
+                        self->plain_head | words << 4 | (uint64_t)type << 16 | count << 20 |
+                            state << 32);
     return true;
 }
 
@@ -171,6 +184,7 @@ static inline bool find_self(uint32_t generation, struct event *event)
     return true;
 }
 
+/* time 0: now.  */
 static __attribute__((noinline)) void write_any(const trace_site_t *site, uint64_t state,
                                                 uint32_t type, uint64_t time, uint64_t payload,
                                                 const trace_arg_value_t *values)
@@ -178,7 +192,7 @@ static __attribute__((noinline)) void write_any(const trace_site_t *site, uint64
     struct event event = {
         .type = type,
         .has_payload = type_has_payload(type),
-        .time = time,
+        .time = time ? time : trace_clock_now(),
         .payload = payload,
     };
 
@@ -187,26 +201,46 @@ static __attribute__((noinline)) void write_any(const trace_site_t *site, uint64
 }
 
 void trace_internal_event(const trace_site_t *site, uint64_t state, uint32_t type,
-                          trace_ticks_t time, uint64_t payload, const trace_arg_value_t *values)
+                          const trace_arg_value_t *values)
 {
-    uint64_t ns = time ? time : trace_clock_now();
+    uint64_t ns;
 
     if (__builtin_expect(
-            !write_plain(site, state, type, ns, type_has_payload(type), payload, values), 0))
-        write_any(site, state, type, ns, payload, values);
+            !trace_clock_is_quick(&ns) || !write_plain(site, state, type, ns, false, 0, values), 0))
+        write_any(site, state, type, 0, 0, values);
+}
+
+void trace_internal_event_with_id(const trace_site_t *site, uint64_t state, uint32_t type,
+                                  uint64_t id, const trace_arg_value_t *values)
+{
+    uint64_t ns;
+
+    if (__builtin_expect(
+            !trace_clock_is_quick(&ns) || !write_plain(site, state, type, ns, true, id, values), 0))
+        write_any(site, state, type, 0, id, values);
+}
+
+/* Where recording stopped meanwhile, what the site remembers is of no use.  */
+static __attribute__((noinline)) void write_any_duration(const trace_site_t *site, uint64_t state,
+                                                         uint64_t start_time,
+                                                         const trace_arg_value_t *values)
+{
+    uint64_t now = trace_clock_now();
+
+    if (__atomic_load_n(&trace_internal_generation[0], __ATOMIC_RELAXED) == (uint32_t)(state >> 32))
+        write_any(site, state, 4, start_time, now < start_time ? start_time : now, values);
 }
 
 void trace_internal_duration(const trace_site_t *site, uint64_t state, trace_ticks_t start_time,
                              const trace_arg_value_t *values)
 {
-    uint64_t now = trace_clock_now();
+    uint64_t now;
+    bool quick = trace_clock_is_quick(&now);
 
     if (now < start_time) /* on another processor, by a few nanoseconds */
         now = start_time;
-    /* Where recording stopped meanwhile, what the site remembers is of no use.  */
-    if (__builtin_expect(!write_plain(site, state, 4, start_time, true, now, values), 0) &&
-        __atomic_load_n(&trace_internal_generation[0], __ATOMIC_RELAXED) == (uint32_t)(state >> 32))
-        write_any(site, state, 4, start_time, now, values);
+    if (__builtin_expect(!quick || !write_plain(site, state, 4, start_time, true, now, values), 0))
+        write_any_duration(site, state, start_time, values);
 }
 
 void trace_internal_vthread_event(const trace_site_t *site, uint64_t state, uint32_t type,

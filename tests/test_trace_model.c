@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 static uint64_t shared_load(const uint64_t *word);
+static uint64_t shared_own(const uint64_t *word);
 static void shared_store(uint64_t *word, uint64_t value);
 static bool shared_swap(uint64_t *word, uint64_t *expected, uint64_t value);
 static uint64_t shared_add(uint64_t *word, uint64_t value);
@@ -147,14 +148,20 @@ static struct thread *self(void)
     return model.inside ? &model.threads[model.current] : NULL;
 }
 
-static uint64_t shared_load(const uint64_t *word)
+/* As the calling thread sees it.  */
+static uint64_t shared_own(const uint64_t *word)
 {
-    yield();
     if (self())
         for (size_t i = self()->held_count; i > 0; i--)
             if (self()->held[i - 1].word == word)
                 return self()->held[i - 1].value;
     return *word;
+}
+
+static uint64_t shared_load(const uint64_t *word)
+{
+    yield();
+    return shared_own(word);
 }
 
 static void shared_store(uint64_t *word, uint64_t value)
@@ -400,7 +407,7 @@ static uint64_t refused;
 static void write_event(unsigned writer, uint64_t number)
 {
     bool quick = trace_writer_try(&buffer, &writers[writer], 2); /* as call sites do */
-    uint64_t *record = quick ? writers[writer].words
+    uint64_t *record = quick ? trace_writer_place(&buffer, &writers[writer])
                              : trace_writer_begin(&buffer, &writers[writer], 2);
 
     if (!record) {
@@ -408,7 +415,7 @@ static void write_event(unsigned writer, uint64_t number)
         return;
     }
     shared_store(&record[1], number);
-    trace_writer_commit(&writers[writer], 2, event_header(number));
+    trace_writer_commit(&buffer, &writers[writer], 2, event_header(number));
     written[number] = 1;
 }
 
@@ -434,7 +441,7 @@ static void body_rows(unsigned number)
             continue;
         for (uint64_t j = 1; j < words; j++)
             shared_store(&record[j], 0); /* what is no record */
-        trace_writer_commit(&writers[number], words, trace_filler(words));
+        trace_writer_commit(&buffer, &writers[number], words, trace_filler(words));
     }
 }
 

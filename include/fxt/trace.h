@@ -140,12 +140,12 @@ static inline trace_arg_value_t trace_make_blob_arg_value(const void *bytes, siz
 #define TRACE_INTERNAL_FIRST_(a, ...) a
 
 /* Keys and values of the pairs that follow k fixed arguments: TRACE_INTERNAL_KEYS_k_n with n
- * arguments in all.  The lists end with a NULL and a null, which makes them lists also where there
- * are no pairs.  */
+ * arguments in all.  The keys end with a NULL, and the values are a null where there are no pairs,
+ * which makes both lists also then.  */
 #define TRACE_INTERNAL_K0(x)             NULL
-#define TRACE_INTERNAL_V0(x)             TRACE_INTERNAL_END_VALUE
+#define TRACE_INTERNAL_V0(x)             TA_NULL()
 #define TRACE_INTERNAL_K2(x, k, v)       k, NULL
-#define TRACE_INTERNAL_V2(x, k, v)       TRACE_INTERNAL_ANY(v), TRACE_INTERNAL_END_VALUE
+#define TRACE_INTERNAL_V2(x, k, v)       TRACE_INTERNAL_ANY(v)
 #define TRACE_INTERNAL_K4(x, k, v, ...)  k, TRACE_INTERNAL_K2(x, __VA_ARGS__)
 #define TRACE_INTERNAL_V4(x, k, v, ...)  TRACE_INTERNAL_ANY(v), TRACE_INTERNAL_V2(x, __VA_ARGS__)
 #define TRACE_INTERNAL_K6(x, k, v, ...)  k, TRACE_INTERNAL_K4(x, __VA_ARGS__)
@@ -220,7 +220,7 @@ static inline trace_arg_value_t trace_make_blob_arg_value(const void *bytes, siz
 /* Pairs: half of what follows x.  */
 #define TRACE_INTERNAL_PAIRS(...) ((TRACE_INTERNAL_COUNT(__VA_ARGS__) - 1) / 2)
 
-#define TRACE_INTERNAL_END_VALUE TA_NULL()
+#define TRACE_INTERNAL_MOST(a, b) ((a) > (b) ? (a) : (b))
 
 #ifdef __cplusplus
 
@@ -291,9 +291,9 @@ template <size_t N> struct values {
 } // namespace trace_internal
 
 #define TRACE_INTERNAL_ANY(value) ::trace_internal::any(value)
-#define TRACE_INTERNAL_ARRAY(...)                                     \
-    (::trace_internal::values<TRACE_INTERNAL_PAIRS(__VA_ARGS__) + 1>{ \
-        { TRACE_INTERNAL_VALUES(__VA_ARGS__) } }                      \
+#define TRACE_INTERNAL_ARRAY(...)                                                         \
+    (::trace_internal::values<TRACE_INTERNAL_MOST(1, TRACE_INTERNAL_PAIRS(__VA_ARGS__))>{ \
+        { TRACE_INTERNAL_VALUES(__VA_ARGS__) } }                                          \
          .items)
 #define TRACE_INTERNAL_CAST(type, value) static_cast<type>(value)
 #ifdef __clang__
@@ -324,7 +324,7 @@ static inline uint64_t trace_internal_enter(trace_site_t *site)
 
     if (__builtin_expect((uint32_t)(state >> 32) != TRACE_INTERNAL_GENERATION(), 0))
         state = trace_internal_resolve(site);
-    return (uint32_t)state >> 16 ? state : 0;
+    return (uint16_t)state ? state : 0;
 }
 
 /* A site for (x, pairs...).  */
@@ -360,11 +360,16 @@ static inline uint64_t trace_internal_enter(trace_site_t *site)
     } while (0)
 
 /* (x, pairs...): x stands for fixed arguments that were used.  */
-#define TRACE_INTERNAL_EVENT(type, payload, category, name, ...)                                \
-    TRACE_INTERNAL_AT(category, name,                                                           \
-                      trace_internal_event(&trace_internal_site, trace_internal_state, type, 0, \
-                                           TRACE_INTERNAL_CAST(uint64_t, payload),              \
-                                           TRACE_INTERNAL_ARRAY(__VA_ARGS__)),                  \
+#define TRACE_INTERNAL_EVENT(type, category, name, ...)                                      \
+    TRACE_INTERNAL_AT(category, name,                                                        \
+                      trace_internal_event(&trace_internal_site, trace_internal_state, type, \
+                                           TRACE_INTERNAL_ARRAY(__VA_ARGS__)),               \
+                      __VA_ARGS__)
+#define TRACE_INTERNAL_WITH_ID(type, id, category, name, ...)                                  \
+    TRACE_INTERNAL_AT(category, name,                                                          \
+                      trace_internal_event_with_id(&trace_internal_site, trace_internal_state, \
+                                                   type, TRACE_INTERNAL_CAST(uint64_t, id),    \
+                                                   TRACE_INTERNAL_ARRAY(__VA_ARGS__)),         \
                       __VA_ARGS__)
 #define TRACE_INTERNAL_VTHREAD(type, payload, category, name, thread, id, time, ...)               \
     TRACE_INTERNAL_AT(                                                                             \
@@ -376,26 +381,30 @@ static inline uint64_t trace_internal_enter(trace_site_t *site)
         __VA_ARGS__)
 
 /* The last fixed argument is among the variable ones, because ISO C wants one there.  */
-#define TRACE_INSTANT(category, name, ...) \
-    TRACE_INTERNAL_EVENT(0, 0 * TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
+#define TRACE_INSTANT(category, name, ...)                                                 \
+    TRACE_INTERNAL_AT(category, name,                                                      \
+                      ((void)(TRACE_INTERNAL_FIRST(__VA_ARGS__)),                          \
+                       trace_internal_event(&trace_internal_site, trace_internal_state, 0, \
+                                            TRACE_INTERNAL_ARRAY(__VA_ARGS__))),           \
+                      __VA_ARGS__)
 #define TRACE_COUNTER(category, name, ...) \
-    TRACE_INTERNAL_EVENT(1, TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
+    TRACE_INTERNAL_WITH_ID(1, TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
 #define TRACE_DURATION_BEGIN(category, ...) \
-    TRACE_INTERNAL_EVENT(2, 0, category, TRACE_INTERNAL_FIRST(__VA_ARGS__), __VA_ARGS__)
+    TRACE_INTERNAL_EVENT(2, category, TRACE_INTERNAL_FIRST(__VA_ARGS__), __VA_ARGS__)
 #define TRACE_DURATION_END(category, ...) \
-    TRACE_INTERNAL_EVENT(3, 0, category, TRACE_INTERNAL_FIRST(__VA_ARGS__), __VA_ARGS__)
+    TRACE_INTERNAL_EVENT(3, category, TRACE_INTERNAL_FIRST(__VA_ARGS__), __VA_ARGS__)
 #define TRACE_ASYNC_BEGIN(category, name, ...) \
-    TRACE_INTERNAL_EVENT(5, TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
+    TRACE_INTERNAL_WITH_ID(5, TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
 #define TRACE_ASYNC_INSTANT(category, name, ...) \
-    TRACE_INTERNAL_EVENT(6, TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
+    TRACE_INTERNAL_WITH_ID(6, TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
 #define TRACE_ASYNC_END(category, name, ...) \
-    TRACE_INTERNAL_EVENT(7, TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
+    TRACE_INTERNAL_WITH_ID(7, TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
 #define TRACE_FLOW_BEGIN(category, name, ...) \
-    TRACE_INTERNAL_EVENT(8, TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
+    TRACE_INTERNAL_WITH_ID(8, TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
 #define TRACE_FLOW_STEP(category, name, ...) \
-    TRACE_INTERNAL_EVENT(9, TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
+    TRACE_INTERNAL_WITH_ID(9, TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
 #define TRACE_FLOW_END(category, name, ...) \
-    TRACE_INTERNAL_EVENT(10, TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
+    TRACE_INTERNAL_WITH_ID(10, TRACE_INTERNAL_FIRST(__VA_ARGS__), category, name, __VA_ARGS__)
 
 #define TRACE_VTHREAD_DURATION_BEGIN(category, name, thread, id, ...)                           \
     TRACE_INTERNAL_VTHREAD(2, 0, category, name, thread, id, TRACE_INTERNAL_FIRST(__VA_ARGS__), \

@@ -283,7 +283,7 @@ FXT_TRACE_API void trace_release_context(trace_context_t *context);
 /* The cache of a call site: static and initially zero.  It is valid for one start, so no pointer
  * into the memory of a program or library is used after dlclose().  */
 typedef struct {
-    uint64_t state; /* high half: number of the start; low half: category and name references */
+    uint64_t state; /* high half: number of the start; low half: name and category references */
     const char *category;
     const char *name;
     const char *const *keys; /* names of the arguments */
@@ -459,8 +459,10 @@ FXT_TRACE_API extern uint32_t trace_internal_generation[1024];
 
 FXT_TRACE_API uint64_t trace_internal_resolve(trace_site_t *site);
 FXT_TRACE_API void trace_internal_event(const trace_site_t *site, uint64_t state, uint32_t type,
-                                        trace_ticks_t time, uint64_t payload,
                                         const trace_arg_value_t *values);
+FXT_TRACE_API void trace_internal_event_with_id(const trace_site_t *site, uint64_t state,
+                                                uint32_t type, uint64_t id,
+                                                const trace_arg_value_t *values);
 FXT_TRACE_API void trace_internal_duration(const trace_site_t *site, uint64_t state,
                                            trace_ticks_t start_time,
                                            const trace_arg_value_t *values);

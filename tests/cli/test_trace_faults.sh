@@ -13,24 +13,24 @@ FAULTS = {
     "late announcement": (
         "libtrace/buffer.h",
         "    shared_announce(&writer->busy, 1, has_membarrier);\n"
-        "    if (__builtin_expect(writer->wrap > shared_load(&buffer->closed) && words <= writer->left, 1))\n        return writer->words;",
-        "    if (__builtin_expect(writer->wrap > shared_load(&buffer->closed) && words <= writer->left, 1)) {\n"
-        "        shared_announce(&writer->busy, 1, has_membarrier);\n        return writer->words;\n    }\n"
+        "    if (trace_writer_has_room(buffer, writer, words))\n        return trace_writer_place(buffer, writer);",
+        "    if (trace_writer_has_room(buffer, writer, words)) {\n"
+        "        shared_announce(&writer->busy, 1, has_membarrier);\n        return trace_writer_place(buffer, writer);\n    }\n"
         "    shared_announce(&writer->busy, 1, has_membarrier);",
     ),
     "late announcement of a call site": (
         "libtrace/buffer.h",
         "    shared_announce(&writer->busy, 1, true);\n"
-        "    if (__builtin_expect(writer->wrap > shared_load(&buffer->closed) && words <= writer->left, 1))\n        return true;\n"
+        "    if (trace_writer_has_room(buffer, writer, words))\n        return true;\n"
         "    shared_store(&writer->busy, 0);\n    return false;",
-        "    if (writer->wrap <= shared_load(&buffer->closed) || words > writer->left)\n        return false;\n"
+        "    if (!trace_writer_has_room(buffer, writer, words))\n        return false;\n"
         "    shared_announce(&writer->busy, 1, true);\n    return true;",
     ),
     "no barrier": ("libtrace/buffer.c", "    shared_barrier(&buffer->has_membarrier);\n", ""),
     "header before the placeholder behind it": (
         "libtrace/buffer.h",
-        "    if (writer->left > 0)\n        shared_store(&record[words], trace_filler(writer->left));\n    shared_store(&record[0], header);\n",
-        "    shared_store(&record[0], header);\n    if (writer->left > 0)\n        shared_store(&record[words], trace_filler(writer->left));\n",
+        "    if (next < writer->end)\n        shared_store(&record[words], trace_filler(writer->end - next));\n    shared_store(&record[0], header);\n",
+        "    shared_store(&record[0], header);\n    if (next < writer->end)\n        shared_store(&record[words], trace_filler(writer->end - next));\n",
     ),
     "a busy writer's chunk is taken": ("libtrace/buffer.c", "            is_pinned(buffer, i, owner, writer) ||\n", ""),
     "a row that reaches into the chunk is cut": ("libtrace/buffer.c", "row < first || row > i || ", ""),
@@ -39,11 +39,12 @@ FAULTS = {
         "    raise_wrapped(buffer, wrap);\n    end = hide_rows(buffer, first, first + count, turn);\n",
         "    end = hide_rows(buffer, first, first + count, turn);\n",
     ),
-    "a chunk is not marked with its turn": ("libtrace/buffer.c", "    shared_store(&buffer->words[start], trace_row(1, turn));\n", "    shared_store(&buffer->words[start], trace_filler(1));\n"),
+    "a chunk is not marked with its turn": ("libtrace/buffer.c", "        shared_store(&buffer->words[start], trace_row(1, turn));\n", "        shared_store(&buffer->words[start], trace_filler(1));\n"),
+    "a writer that was overtaken takes the chunk": ("libtrace/buffer.c", "owner >> TRACE_CHUNK_BITS >= wrap ||", ""),
     "the row is opened before its rest": (
         "libtrace/buffer.c",
-        "    shared_store(&buffer->words[start], trace_row(words, turn));\n",
-        "    shared_store(&buffer->words[start], trace_row(1, turn));\n",
+        "        shared_store(&buffer->words[start], trace_row(words, turn));\n",
+        "        shared_store(&buffer->words[start], trace_row(1, turn));\n",
     ),
 }
 root, folder, name = sys.argv[1:]
@@ -81,4 +82,5 @@ model "a row that reaches into the chunk is cut" "rows and events, circular"
 model "the count of turns comes late" "two writers, circular"
 model "a chunk is not marked with its turn" "two writers, two chunks, circular"
 model "the row is opened before its rest" "two writers, circular"
+model "a writer that was overtaken takes the chunk" "rows and events, circular"
 finish
