@@ -22,7 +22,7 @@
 #define ACCEPT_NS       UINT64_C(100000000) /* until connections are looked at again */
 #define MOST_PACKETS    64                  /* of one provider in a round */
 
-static uint64_t now_ns(void)
+static uint64_t monotonic_ns(void)
 {
     return host_clock_ns(CLOCK_MONOTONIC);
 }
@@ -34,10 +34,11 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-static void enter(struct provider *provider, enum provider_state state)
+static void enter(const struct manager *manager, struct provider *provider,
+                  enum provider_state state)
 {
     provider->state = state;
-    provider->since_ns = now_ns();
+    provider->since_ns = manager->now_ns();
 }
 
 /* ---- Writing ---- */
@@ -66,8 +67,8 @@ static bool put_loss(struct manager *manager, struct provider *provider)
 
     return stream_provider_loss(manager->stream, provider->id) &&
            stream_switch(manager->stream, TRACE_TOOL_PROVIDER) &&
-           stream_event(manager->stream, FXT_EVENT_COUNTER, "provider_records_dropped", now_ns(),
-                        provider->id, args, 2);
+           stream_event(manager->stream, FXT_EVENT_COUNTER, "provider_records_dropped",
+                        manager->now_ns(), provider->id, args, 2);
 }
 
 static void fail(struct manager *manager)
@@ -142,7 +143,7 @@ static void end(struct manager *manager, struct provider *provider)
     close_fd(&provider->fifo_fd);
     close_fd(&provider->buffer_fd);
     transfer_release(&provider->transfer);
-    enter(provider, PROVIDER_TERMINATED);
+    enter(manager, provider, PROVIDER_TERMINATED);
 }
 
 /* It broke the rules.  */
@@ -159,7 +160,7 @@ static void terminate(struct manager *manager, struct provider *provider)
         !send_plain(provider, FIDL_PROVIDER_TERMINATE))
         end(manager, provider);
     else
-        enter(provider, PROVIDER_TERMINATING);
+        enter(manager, provider, PROVIDER_TERMINATING);
 }
 
 /* ---- Initialize and Start ---- */
@@ -222,7 +223,7 @@ static const char *initialize(struct manager *manager, struct provider *provider
                                             .put = put,
                                             .context = manager,
                                             .wanted = &manager->wanted };
-    enter(provider, PROVIDER_INITIALIZED);
+    enter(manager, provider, PROVIDER_INITIALIZED);
     return sent ? NULL : "because it does not take messages";
 }
 
@@ -233,7 +234,7 @@ static void begin(struct manager *manager, struct provider *provider)
     if (!wrong && !send_plain(provider, FIDL_PROVIDER_START))
         wrong = "because it does not take messages";
     if (!wrong)
-        enter(provider, PROVIDER_STARTING);
+        enter(manager, provider, PROVIDER_STARTING);
     else if (errno == EPIPE || errno == ECONNRESET)
         end(manager, provider); /* it has ended meanwhile */
     else
@@ -257,7 +258,7 @@ static void on_registered(struct manager *manager, struct provider *provider,
     provider->name[message->name.length] = '\0';
     provider->pid = message->pid;
     provider->id = (uint32_t)++manager->next_id;
-    enter(provider, PROVIDER_READY);
+    enter(manager, provider, PROVIDER_READY);
     if (message->method == FIDL_REGISTRY_REGISTER_SYNC)
         (void)send_message(&answer, &reply, none, NULL, 0);
     close_fd(&provider->registry_fd);
@@ -358,10 +359,10 @@ static void on_started(struct manager *manager, struct provider *provider)
     if (provider->state != PROVIDER_STARTING)
         return; /* not asked for: it must not put off the end */
     provider->was_started = true;
-    enter(provider, PROVIDER_STARTED);
+    enter(manager, provider, PROVIDER_STARTED);
     if (manager->phase == PHASE_STOPPING) { /* too late */
         (void)send_plain(provider, FIDL_PROVIDER_STOP);
-        enter(provider, PROVIDER_STOPPING);
+        enter(manager, provider, PROVIDER_STOPPING);
     }
 }
 
@@ -371,7 +372,7 @@ static void on_stopped(struct manager *manager, struct provider *provider)
         provider->state == PROVIDER_TERMINATING) {
         write_rest(manager, provider);
         if (provider->state != PROVIDER_TERMINATING)
-            enter(provider, PROVIDER_STOPPED);
+            enter(manager, provider, PROVIDER_STOPPED);
     }
 }
 
@@ -446,10 +447,10 @@ static void read_fifo(struct manager *manager, struct provider *provider)
 
 static struct provider *add_provider(struct manager *manager, int fd)
 {
-    struct provider **more = manager->count < MOST_PROVIDERS && manager->next_id < MOST_REGISTERED
-                                 ? reallocarray(manager->providers, manager->count + 1,
-                                                sizeof(void *))
-                                 : NULL;
+    struct provider **more =
+        manager->count < manager->most_at_once && manager->next_id < manager->most_in_all
+            ? reallocarray(manager->providers, manager->count + 1, sizeof(void *))
+            : NULL;
     struct provider *provider = more ? calloc(1, sizeof *provider) : NULL;
 
     if (more)
@@ -458,7 +459,7 @@ static struct provider *add_provider(struct manager *manager, int fd)
         return NULL;
     provider->registry_fd = fd;
     provider->channel_fd = provider->fifo_fd = provider->buffer_fd = -1;
-    enter(provider, PROVIDER_CONNECTED);
+    enter(manager, provider, PROVIDER_CONNECTED);
     manager->providers[manager->count++] = provider;
     return provider;
 }
@@ -472,14 +473,14 @@ static void accept_all(struct manager *manager)
         if (add_provider(manager, fd))
             continue;
         if (manager->rejected++ == 0)
-            cli_warning("more than %d programs at once, or %d in all: others are not recorded",
-                        MOST_PROVIDERS, MOST_REGISTERED);
+            cli_warning("more than %zu programs at once, or %zu in all: others are not recorded",
+                        manager->most_at_once, manager->most_in_all);
         (void)close(fd);
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
         if (manager->accept_after_ns == 0)
             cli_warning("%s: new programs are recorded when others have ended", strerror(errno));
-        manager->accept_after_ns = now_ns() + ACCEPT_NS;
+        manager->accept_after_ns = manager->now_ns() + ACCEPT_NS;
     }
 }
 
@@ -526,7 +527,7 @@ static void tell_slow(struct provider *provider)
 
 static void check_times(struct manager *manager)
 {
-    uint64_t now = now_ns();
+    uint64_t now = manager->now_ns();
 
     for (size_t i = 0; i < manager->count; i++) {
         struct provider *provider = manager->providers[i];
@@ -565,7 +566,7 @@ static bool fill_polled(struct manager *manager, int extra_fd)
     manager->polled_count = needed;
     manager->polled[0] = (struct pollfd){ .fd = extra_fd, .events = POLLIN };
     manager->polled[1] = (struct pollfd){
-        .fd = now_ns() < manager->accept_after_ns ? -1 : manager->registry.fd,
+        .fd = manager->now_ns() < manager->accept_after_ns ? -1 : manager->registry.fd,
         .events = POLLIN,
     };
     for (size_t i = 0; i < manager->count; i++) {
@@ -621,7 +622,11 @@ void manager_round(struct manager *manager, int extra_fd, int timeout_ms)
 
 bool manager_open(struct manager *manager, const struct recording_options *options)
 {
-    *manager = (struct manager){ .options = options, .phase = PHASE_LISTING };
+    *manager = (struct manager){ .options = options,
+                                 .now_ns = monotonic_ns,
+                                 .most_at_once = MOST_PROVIDERS,
+                                 .most_in_all = MOST_REGISTERED,
+                                 .phase = PHASE_LISTING };
     manager->wanted = (struct transfer_wanted){ .patterns = options->categories.items,
                                                 .count = options->categories.count };
     return registry_open(&manager->registry);
@@ -637,7 +642,7 @@ void manager_stop(struct manager *manager)
         if (provider->state != PROVIDER_STARTED && provider->state != PROVIDER_STARTING)
             continue;
         if (send_plain(provider, FIDL_PROVIDER_STOP))
-            enter(provider,
+            enter(manager, provider,
                   provider->state == PROVIDER_STARTED ? PROVIDER_STOPPING : PROVIDER_STARTING);
         else
             end(manager, provider);

@@ -51,6 +51,8 @@ struct provider {
 
 struct manager {
     const struct recording_options *options;
+    uint64_t (*now_ns)(void);         /* CLOCK_MONOTONIC; tests have a clock of their own */
+    size_t most_at_once, most_in_all; /* programs */
     struct registry registry;
     struct stream *stream;       /* owned by the caller; NULL while listing */
     struct provider **providers; /* owned; that are connected */
