@@ -2,9 +2,11 @@
 # What an event costs the program that writes it: off, an instant, one with two integers, a duration; libfxttrace's flight recorder beside reading the
 # clock once, and beside LTTng-ust's (overwriting buffers in a snapshot session, 4 MiB too).  LTTng has no event for a duration: it writes two.
 #
-# bench/peers/tracy/main.cc has the same loops for Tracy, and the command to build it: there is no package of it.
+# Tracy and Perfetto's SDK have no package.  bench/peers/tracy/main.cc and bench/peers/perfetto/main.cc have the same loops for
+# them; programs made of these are measured in the same run, if they are named:
 #
-#   BATCHES (default 500) batches of 10,000 events; the least counts.
+#   PEERS="tracy=PROGRAM perfetto=PROGRAM"   each prints off=NS instant=NS integers=NS duration=NS; NS 0 is not known
+#   BATCHES (default 500) batches of 10,000 events; the least counts.  PEERS keep what they record: a tenth of it
 set -eu
 
 BATCHES=${BATCHES:-500}
@@ -64,4 +66,26 @@ if [ "$(nproc)" -gt 1 ]; then
     line "two threads to one" "$threads x" - - ">= 1.8 x" "$threads >= 1.8"
 fi
 line "an event with two integers" "$bytes bytes" - - - "$bytes > 0"
+
+# beside NAME KIND TEXT BOUND: how much of NAME's event ours takes; BOUND: - is none
+beside() {
+    theirs=$(field "other.$1" "$2")
+    [ "$(calc "${theirs:-0}")" != 0.00 ] || return 0
+    own=$(field ours "$2")
+    ratio=$(calc "$own / $theirs")
+    if [ "$4" = - ]; then
+        line "$3, beside $1" "$own ns" "$1 $theirs ns" "$ratio" - 1
+    else
+        line "$3, beside $1" "$own ns" "$1 $theirs ns" "$ratio" "<= $4 x" "$ratio <= $4"
+    fi
+}
+for other in ${PEERS-}; do
+    name=${other%%=*}
+    "${other#*=}" $((BATCHES / 10)) >"other.$name" 2>"other.$name.err"
+    bound=-
+    [ "$name" != tracy ] || bound=0.5 # of a zone
+    beside "$name" instant "an instant" -
+    beside "$name" integers "two integers" -
+    beside "$name" duration "a duration" $bound
+done
 [ -z "$missed" ]

@@ -1,11 +1,9 @@
 /* bench/tracing.c for Tracy's client, without a server: the same loops, the same line of figures, without threads.
  *
- * Tracy is not packaged in a form that fits, so it is built by hand, outside of this repository, from its sources in
- * TRACY (a checkout of github.com/wolfpld/tracy).  What is recorded is kept in memory: few batches.
+ * A program made of it and Tracy's client (TRACY_ENABLE) is a peer of bench/bench_trace.sh.  What is recorded is kept in
+ * memory: few batches.
  *
- *   c++ -O2 -std=c++17 -DTRACY_ENABLE -I TRACY/public -I . bench/peers/tracy/main.cc TRACY/public/TracyClient.cpp
- *       -lpthread -ldl -o tracy-tracing
- *   ./tracy-tracing 50
+ *   tracy-tracing [BATCHES]
  *
  * "off" is what an event costs without a server when the client is built with -DTRACY_ON_DEMAND: it is 0 here where it
  * is not.  */
