@@ -69,6 +69,30 @@ for input in whole.data piped.data; do
     once fxtdump --stats "$input"
     once fxtdump --json "$input"
 done
+# What perf recorded, and instruction traces, are read by every program as any trace is.
+for input in fp.data pipe.data zstd.data dwarf.data; do
+    cp "$ROOT/testdata/perf/$input" .
+done
+traces="fp.data pipe.data zstd.data dwarf.data"
+if sampler-capture insn --help >/dev/null 2>&1; then
+    ${CC:-cc} -O2 -static -no-pie -o calls "$ROOT/testdata/insn/calls.c"
+    sampler-capture insn --simulate -q -o insn.fxt -- ./calls >/dev/null || [ $? -eq 7 ] || fail "insn: status $?"
+    traces="$traces insn.fxt"
+fi
+for input in $traces; do
+    once fxtdump "$input"
+    case $input in *.data) once fxtcat convert -o out "$input" ;; esac
+    once fxt2pprof -q -o out "$input"
+    once fxt2pprof -q -f top "$input"
+    once fxtq report top "$input"
+    once fxtq import -q -o out "$input"
+    once fxtq "$input" 'SELECT count(*) FROM frame'
+done
+once fxtdiff fp.data pipe.data
+once fxtdiff baseline create out.baseline fp.data zstd.data
+printf '{"protocol_declarations": [{"name": "a/A", "methods": [{"ordinal": 1, "name": "M"}]}]}' >ir.json
+once fxtcat symbolize-fidl --ir ir.json -o out a.fxt
+once fxtcat convert --perfetto --no-symbolize -o out a.fxt
 once fxtdiff --no-symbolize a.fxt b.fxt
 once fxtdiff baseline create out.baseline a.pb.gz b.pb.gz
 once fxtdiff a.pb.gz b.pb.gz
