@@ -14,7 +14,7 @@ cd "$WORK"
 export FXT_SYMBOL_CACHE="$WORK/cache"
 
 gcc -O2 -static -o branches "$ROOT/bench/inputs/branches.c"
-sampler-capture insn --simulate -q -o once.fxt -- ./branches 20 >/dev/null
+sampler-capture insn --simulate -q -o once.fxt -- ./branches 32 >/dev/null
 insnpackets repeat once.fxt "$bytes" >packets.fxt
 
 insnpackets bare once.fxt branches "$bytes" >figure
