@@ -360,6 +360,79 @@ static enum step step_by_pointer(struct walk *walk)
     return STEP_DONE;
 }
 
+/* ---- Code of no object ---- */
+
+/* The registers as they are when the code takes its return address.  */
+static enum step take_steps(struct walk *walk, const struct return_path *path, uint64_t *pointer)
+{
+    unsigned frame = walk->machine->frame_pointer;
+
+    *pointer = stack_pointer(walk);
+    for (size_t i = 0; i < path->count; i++) {
+        const struct return_step *step = &path->steps[i];
+        uint64_t value;
+
+        switch (step->kind) {
+        case RETURN_ADD:
+            *pointer += (uint64_t)step->amount;
+            break;
+        case RETURN_TO_FRAME:
+            if (!is_known(walk, frame))
+                return STEP_NO_TABLE;
+            *pointer = walk->registers[frame];
+            break;
+        case RETURN_POP:
+            if (!read_word(walk, *pointer, &value))
+                return STEP_SHORT;
+            set_register(walk, step->number, true, value);
+            *pointer += 8;
+            break;
+        }
+    }
+    return STEP_DONE;
+}
+
+/* Do what the code will do.  Registers change only if the return address is found.  */
+static enum step follow_return_path(struct walk *walk, const struct return_path *path)
+{
+    struct walk after = *walk;
+    uint64_t before = stack_pointer(walk), pointer, pc;
+    enum step step = take_steps(&after, path, &pointer);
+
+    walk->ran_short = after.ran_short;
+    if (step != STEP_DONE)
+        return step;
+    if (pointer < before || pointer - before > MAX_FRAME)
+        return STEP_NO_TABLE;
+    if (!read_word(walk, pointer, &pc))
+        return STEP_SHORT;
+    *walk = after;
+    set_register(walk, walk->machine->stack_pointer, true, pointer + 8);
+    walk->pc = pc;
+    walk->is_exact = false;
+    walk->found = UNWIND_FOUND_RETURN_PATH;
+    return STEP_DONE;
+}
+
+/* The instructions with which it returns say where the return address is; frame pointers, where it
+ * does something else before.  */
+static enum step step_other(struct walk *walk)
+{
+    uint8_t code[RETURN_MAX_BYTES];
+    const struct unwind_map *map = walk->map;
+    struct return_path path;
+    enum step step = STEP_NO_TABLE;
+    size_t size;
+
+    if (walk->machine != &unwind_machines[UNWIND_X86_64] || !map->read_code ||
+        !is_known(walk, walk->machine->stack_pointer))
+        return step_by_pointer(walk);
+    size = map->read_code(map->context, walk->pc, code, sizeof code);
+    if (size <= sizeof code && return_path_read(code, size, &path))
+        step = follow_return_path(walk, &path);
+    return step == STEP_NO_TABLE ? step_by_pointer(walk) : step;
+}
+
 /* ---- Frames ---- */
 
 static bool is_code(struct walk *walk, uint64_t address)
@@ -391,6 +464,10 @@ static bool step_uncovered(struct walk *walk, uint64_t vaddr, enum step *result)
 {
     uint32_t rule = RULE_NONE;
 
+    if (walk->place.kind == UNWIND_PLACE_OTHER) {
+        *result = step_other(walk);
+        return true;
+    }
     if (!walk->is_exact && !rule_at(walk, vaddr + 1, &rule))
         return false;
     *result = rule >= RULE_FIRST ? STEP_OUTERMOST : step_by_pointer(walk);

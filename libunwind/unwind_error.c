@@ -49,6 +49,7 @@ const char *unwind_found_name(enum unwind_found found)
         [UNWIND_FOUND_LINK_REGISTER] = "link register",
         [UNWIND_FOUND_PLT] = "PLT rule",
         [UNWIND_FOUND_FRAME_POINTER] = "frame pointer",
+        [UNWIND_FOUND_RETURN_PATH] = "return path",
     };
 
     return (unsigned)found < sizeof names / sizeof *names ? names[found] : "unknown";

@@ -2,8 +2,8 @@
  *
  * From the bottom up: cfi/ (bytes to rows, freestanding), rule_pool.c (rules, each once),
  * unwind_object.c (ELF files, through libelf), entries.c (FDEs, through libdwarf), row_table.c
- * (rows of an object), frame_walk.c (from frame to frame), registers.c (what is told of a
- * thread).  */
+ * (rows of an object), return_path.c (code that returns), frame_walk.c (from frame to frame),
+ * registers.c (what is told of a thread).  */
 #ifndef UNWIND_INTERNAL_H
 #define UNWIND_INTERNAL_H
 
@@ -134,6 +134,33 @@ struct unwind_table {
 
 /* Where the rule of a vaddr is, or one of the numbers below RULE_FIRST.  False: no memory.  */
 bool table_rule(struct unwind_table *table, uint64_t vaddr, uint32_t *rule);
+
+/* ---- Code that returns (return_path.c) ---- */
+
+#define RETURN_MAX_STEPS 24
+#define RETURN_MAX_BYTES 64 /* of code that is read */
+
+enum return_step_kind {
+    RETURN_ADD,      /* amount to the stack pointer */
+    RETURN_POP,      /* the register of this number */
+    RETURN_TO_FRAME, /* the frame pointer's value into the stack pointer */
+};
+
+struct return_step {
+    enum return_step_kind kind;
+    unsigned number; /* of DWARF */
+    int64_t amount;
+};
+
+/* What happens before the return address is taken from the stack.  */
+struct return_path {
+    struct return_step steps[RETURN_MAX_STEPS];
+    size_t count;
+};
+
+/* Code of x86-64 that comes after a call, up to its return.  False: it does something else, too,
+ * or does not return within size bytes.  */
+bool return_path_read(const uint8_t *code, size_t size, struct return_path *out);
 
 /* ---- Machines ---- */
 

@@ -248,10 +248,15 @@ struct unwind_place {
 
 /* find() fills in *out if there is code at address; before the call, its kind is
  * UNWIND_PLACE_NOTHING.  The table must live until unwind_walker_forget() is called or the walker
- * is closed.  */
+ * is closed.
+ *
+ * read_code() copies at most size bytes of the code at address, which lies in a place of kind
+ * UNWIND_PLACE_OTHER, and returns their number; 0: they are not known.  NULL: no code is known.  It
+ * is called on x86-64 only.  */
 struct unwind_map {
     void (*find)(void *context, uint64_t address, struct unwind_place *out);
     void *context;
+    size_t (*read_code)(void *context, uint64_t address, uint8_t *bytes, size_t size);
 };
 
 /* The method by which a frame was found from its callee.  */
@@ -262,6 +267,7 @@ enum unwind_found {
     UNWIND_FOUND_LINK_REGISTER = 3, /* the return address was still in its register */
     UNWIND_FOUND_PLT = 4,           /* by the form of procedure linkage tables */
     UNWIND_FOUND_FRAME_POINTER = 5, /* by frame pointer, because no table covers the code */
+    UNWIND_FOUND_RETURN_PATH = 6,   /* by the instructions with which code of no object returns */
 };
 
 enum unwind_end {

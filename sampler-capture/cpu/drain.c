@@ -241,6 +241,7 @@ static bool drain_unwinding(struct drain *drain)
     uint64_t start_ns = host_clock_ns(CLOCK_MONOTONIC), lost = drain_loss(drain).ring;
     bool fine = true;
 
+    unwinding_renew(drain->unwinding);
     for (size_t i = 0; i < drain->events->count; i++)
         if (drain->events->cpus[i].samples.mapping)
             ring_begin(&drain->events->cpus[i].samples.ring);

@@ -2,6 +2,7 @@
 
 #include "base/grow.h"
 #include "sampler-capture/cpu/chain.h"
+#include "sampler-capture/cpu/made_code.h"
 #include "sampler-capture/cpu/region.h"
 #include "sampler-capture/cpu/unwound.h"
 #include "sampler-capture/processes.h"
@@ -45,7 +46,8 @@ struct unwinding {
     uint64_t told_number;
     bool is_sorted;
     struct unwound_modules modules;
-    uint64_t nowhere; /* cuts in code of no file */
+    struct made_code *made; /* owned */
+    uint64_t nowhere;       /* cuts in code of no file */
     struct unwinding_counts counts;
 
     struct copies copies;
@@ -65,11 +67,13 @@ struct unwinding *unwinding_open(void)
 {
     struct unwinding *unwinding = calloc(1, sizeof *unwinding);
 
-    if (unwinding && unwinding_is_possible() &&
+    if (unwinding && unwinding_is_possible() && (unwinding->made = made_code_open()) != NULL &&
         unwind_walker_open(&unwinding->walker, NULL) == UNWIND_OK) {
         copies_init(&unwinding->copies, &(struct copies_sizes){ .bytes = { 0 } });
         return unwinding;
     }
+    if (unwinding)
+        made_code_close(unwinding->made);
     free(unwinding);
     return NULL;
 }
@@ -81,6 +85,7 @@ void unwinding_close(struct unwinding *unwinding)
     for (size_t i = 0; i < unwinding->told_count; i++)
         free(unwinding->told[i].bytes);
     free(unwinding->told);
+    made_code_close(unwinding->made);
     unwound_release(&unwinding->modules);
     processes_release(&unwinding->processes);
     unwind_walker_close(unwinding->walker);
@@ -156,6 +161,11 @@ static bool apply(struct unwinding *unwinding, const struct told *told)
            processes_apply(&unwinding->processes, &record);
 }
 
+void unwinding_renew(struct unwinding *unwinding)
+{
+    made_code_renew(unwinding->made);
+}
+
 bool unwinding_advance(struct unwinding *unwinding, uint64_t time_ns)
 {
     size_t applied = 0;
@@ -195,6 +205,13 @@ static void find(void *context, uint64_t address, struct unwind_place *out)
     out->kind = UNWIND_PLACE_OBJECT;
     out->table = known ? known->table : NULL;
     out->bias = mapping->start - mapping->vaddr;
+}
+
+static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t size)
+{
+    struct unwinding *unwinding = context;
+
+    return made_code_read(unwinding->made, (pid_t)unwinding->process->pid, address, bytes, size);
 }
 
 static struct unwind_place place_of(struct unwinding *unwinding, uint64_t address)
@@ -353,7 +370,7 @@ static bool walk(struct unwinding *unwinding, const struct perf_record *sample,
                                         .bytes = sample->value.sample.stack,
                                         .size = size };
     const struct unwind_memory memory = { &piece, 1 };
-    const struct unwind_map map = { .find = find, .context = unwinding };
+    const struct unwind_map map = { .find = find, .context = unwinding, .read_code = read_code };
 
     unwinding->no_memory = false;
     if (unwind_walk(unwinding->walker, registers, &memory, &map, stack) != UNWIND_OK)

@@ -64,6 +64,9 @@ enum copies_size unwinding_copies(const struct unwinding *unwinding);
 bool unwinding_tell(struct unwinding *unwinding, const uint8_t *bytes, size_t size,
                     uint64_t time_ns);
 
+/* Samples come that were taken after those before: code that a process made may have changed.  */
+void unwinding_renew(struct unwinding *unwinding);
+
 /* Apply what was told of up to time_ns.  False: no memory.  */
 bool unwinding_advance(struct unwinding *unwinding, uint64_t time_ns);
 

@@ -99,3 +99,79 @@ if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
     rm "$(cat path)"
     [ "$(share other.fxt five)" -eq 0 ] || fail "a map of another user is believed"
 fi
+
+# Code that neither has a table nor keeps a frame pointer, between functions without them: the instructions with which it returns say where
+# its caller is.  The frame pointer holds something else meanwhile.
+cat >trampoline.c <<'CODE'
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+static const uint8_t code[] = { 0x48, 0x83, 0xec, 0x08, /* sub $8, %rsp */
+                                0xff, 0xd7,             /* call *%rdi */
+                                0x48, 0x83, 0xc4, 0x08, /* add $8, %rsp */
+                                0xc3 };                 /* ret */
+static volatile unsigned long sum;
+__attribute__((noinline)) static void work(void)
+{
+    for (unsigned i = 0; i < 1000000; i++)
+        sum += i;
+}
+__attribute__((noinline)) static void through(void (*trampoline)(void (*)(void)))
+{
+    unsigned long frame = sum;
+    __asm__ volatile("mov $0x1234, %%rbp" : : : "rbp", "memory");
+    trampoline(work);
+    sum += frame;
+}
+int main(void)
+{
+    uint8_t *room = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void (*trampoline)(void (*)(void));
+    char path[64];
+    FILE *map;
+    (void)snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    map = fopen(path, "w");
+    if (room == MAP_FAILED || !map)
+        return 1;
+    memcpy(room + 32, code, sizeof code);
+    if (mprotect(room, 4096, PROT_READ | PROT_EXEC) != 0)
+        return 1;
+    (void)fprintf(map, "%lx %zx trampoline\n", (unsigned long)(room + 32), sizeof code);
+    (void)fclose(map);
+    trampoline = (void (*)(void (*)(void)))(uintptr_t)(room + 32);
+    while (clock() < CLOCKS_PER_SEC / 3)
+        through(trampoline);
+    (void)puts(path);
+    return 0;
+}
+CODE
+"${CC:-cc}" -O2 -g -fomit-frame-pointer -o trampoline trampoline.c
+sampler-capture cpu -o trampoline.fxt -- ./trampoline >path 2>err || fail "status $?: $(cat err)"
+rm "$(cat path)"
+fxt2pprof -f folded trampoline.fxt >folded 2>/dev/null
+awk '{ all += $NF; if ($0 ~ /main;through;trampoline;work /) found += $NF } END { exit !(all && found >= 0.9 * all) }' folded ||
+    fail "the trampoline's caller: $(head -n 5 folded)"
+
+# Python functions as frames of their own, although Python keeps no frame pointers.
+cat >functions.py <<'CODE'
+import time
+def leaf():
+    return sum(i * i % 7 for i in range(300))
+def outer():
+    while time.process_time() < 0.5:
+        leaf()
+outer()
+CODE
+for python in python3 python3.12 python3.13 python3.14 "${PYENV_ROOT:-${HOME:-/}/.pyenv}"/versions/3.1[2-9]*/bin/python3; do
+    "$python" -c 'import sys; sys.activate_stack_trampoline("perf")' 2>/dev/null || continue
+    sampler-capture cpu -o python.fxt -- "$python" -X perf functions.py 2>err || fail "$python: $(cat err)"
+    fxt2pprof -f folded python.fxt >folded 2>/dev/null
+    awk '{ all += $NF; if ($0 ~ /^python3[^;]*;_start;.*;py::outer:.*;py::leaf:/) found += $NF } END { exit !(all && found >= 0.5 * all) }' folded ||
+        fail "$python: $(tail -n 5 folded)"
+    echo "$python: Python functions are frames"
+    exit 0
+done
+echo 'no Python 3.12 or later: its functions as frames were not tested'

@@ -22,18 +22,26 @@ static struct unwind_table *table;
 static void find(void *context, uint64_t address, struct unwind_place *out)
 {
     (void)context;
-    *out = (struct unwind_place){ UNWIND_PLACE_OBJECT, table, address & ~UINT64_C(0xffff),
-                                  (address | 0xffff), 0 };
+    *out = (struct unwind_place){ address & 0x10000 ? UNWIND_PLACE_OTHER : UNWIND_PLACE_OBJECT,
+                                  table, address & ~UINT64_C(0xffff), (address | 0xffff), 0 };
+}
+
+/* Code that was made at run time: part of the registers.  */
+static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t size)
+{
+    memcpy(bytes, *(const uint8_t **)context + address % 128, size);
+    return size;
 }
 
 static void walk(enum unwind_machine machine, const uint8_t *data)
 {
+    const uint8_t *context = data;
     uint64_t addresses[32];
     uint8_t found[32], *bytes = fuzz_allocate(STACK_SIZE);
     struct unwind_stack stack = { .addresses = addresses, .found = found, .capacity = 32 };
     struct unwind_piece piece = { STACK_AT, bytes, STACK_SIZE };
     struct unwind_memory memory = { &piece, 1 };
-    struct unwind_map map = { .find = find };
+    struct unwind_map map = { find, &context, read_code };
     struct unwind_registers registers = { .machine = machine, .known = UINT32_MAX };
     struct unwind_walker *walker;
 
