@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <fxt/store_content.h>
 #include <fxt/symbolize.h>
 #include "libstore/functions/functions.h"
 #include "libstore/store_internal.h"
@@ -250,6 +251,218 @@ START_TEST(deeds_are_done_or_leave_the_store_as_it_was)
 }
 END_TEST
 
+/* ---- What is read ---- */
+
+/* Of all that was told, in its order.  */
+static uint64_t digest;
+
+static void see(const char *text)
+{
+    for (text = text ? text : "NULL"; *text; text++)
+        digest = (digest ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    digest = (digest ^ '|') * UINT64_C(0x100000001b3);
+}
+
+static void see_number(double number)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof text, "%.17g", number);
+    see(text);
+}
+
+static bool see_capture(void *context, const struct store_capture *capture)
+{
+    const char *const texts[] = { capture->name,   capture->command,   capture->arch,
+                                  capture->kernel, capture->cpu_model, capture->commit };
+
+    (void)context;
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        see(texts[i]);
+    see_number((double)capture->period_ns);
+    return true;
+}
+
+static enum store_status read_captures(struct store *store)
+{
+    return store_captures_each(store, 0, see_capture, NULL, &error);
+}
+
+static bool see_type(void *context, const struct store_sample_type *type)
+{
+    (void)context;
+    see(type->type);
+    see(type->unit);
+    see_number(type->there);
+    return true;
+}
+
+static enum store_status read_types(struct store *store)
+{
+    return store_sample_types_each(store, 0, see_type, NULL, &error);
+}
+
+static bool see_cost(void *context, const struct store_cost *cost)
+{
+    (void)context;
+    see_number((double)cost->callsite_id);
+    see_number(cost->samples);
+    see_number(cost->value);
+    return true;
+}
+
+static enum store_status read_costs(struct store *store)
+{
+    struct store_sample_type type;
+    enum store_status status = store_sample_type_choose(store, NULL, 0, &type, &error);
+
+    if (status == STORE_OK) {
+        see_type(NULL, &type);
+        status = store_costs_each(store, 0, &type, see_cost, NULL, &error);
+        store_sample_type_release(&type);
+    }
+    return status;
+}
+
+static bool see_call(void *context, const struct store_call *call)
+{
+    (void)context;
+    see_number(call->depth);
+    see(call->function);
+    see(call->module);
+    see_number(call->self);
+    return true;
+}
+
+static enum store_status read_calls(struct store *store)
+{
+    const struct store_filter filter = { .size = sizeof filter, .comms = "app", .hide = "nothing" };
+    enum store_status status = store_add_functions(store, &error);
+
+    return status == STORE_OK ? store_calls_each(store, &filter, see_call, NULL, &error) : status;
+}
+
+static bool see_definition(void *context, const struct store_definition *definition)
+{
+    (void)context;
+    see(definition->function);
+    see(definition->module);
+    see(definition->file);
+    see_number((double)definition->line);
+    return true;
+}
+
+static enum store_status read_definitions(struct store *store)
+{
+    return store_definitions_each(store, see_definition, NULL, &error);
+}
+
+static enum store_status read_coverage(struct store *store)
+{
+    struct store_coverage *rows = NULL;
+    size_t count = 0;
+    enum store_status status = store_coverage(store, &rows, &count, &error);
+
+    if (status != STORE_OK)
+        return status;
+    for (size_t i = 0; i < count; i++) {
+        see(rows[i].name);
+        see(rows[i].build_id);
+        see_number((double)rows[i].frames);
+        see_number((double)rows[i].named);
+    }
+    store_coverage_release(rows, count);
+    return STORE_OK;
+}
+
+static enum store_status read_stacks(struct store *store)
+{
+    struct profile_stacks *stacks = NULL;
+    struct store_stacks loaded;
+    enum store_status status = STORE_NO_MEMORY;
+
+    if (profile_stacks_open(&stacks, NULL) == PROFILE_OK)
+        status = store_load_stacks(store, stacks, true, &loaded, &error);
+    if (status == STORE_OK) {
+        for (size_t i = 0; i < loaded.module_count; i++)
+            see(profile_stacks_text(
+                stacks, profile_stacks_get_module(stacks, loaded.modules[i]).name, NULL));
+        for (size_t i = 0; i < loaded.frame_count; i++) {
+            struct profile_frame frame = profile_stacks_get_frame(stacks, loaded.frames[i]);
+
+            for (uint32_t line = 0; line < frame.line_count; line++) {
+                see(profile_stacks_text(stacks, frame.lines[line].function, NULL));
+                see(profile_stacks_text(stacks, frame.lines[line].file, NULL));
+            }
+        }
+        see_number((double)loaded.callsite_count);
+        store_stacks_release(&loaded);
+    }
+    profile_stacks_close(stacks);
+    return status;
+}
+
+static const struct {
+    const char *name;
+    enum store_status (*run)(struct store *store);
+} readings[] = {
+    { "captures", read_captures },
+    { "sample types", read_types },
+    { "costs", read_costs },
+    { "calls", read_calls },
+    { "definitions", read_definitions },
+    { "coverage", read_coverage },
+    { "stacks", read_stacks },
+};
+
+/* A text that cannot be read for want of memory is no empty text, nor the last one.  */
+START_TEST(what_is_read_is_whole_or_a_status)
+{
+    unsigned long failures = 0;
+    uint64_t whole = 0;
+    struct store *store;
+    bool failed = true;
+
+    allocation_take_sqlite();
+    enter_folder();
+    make_file();
+    store = reopen_store("s", STORE_APPEND);
+    ck_assert_msg(
+        store_run(
+            store,
+            "DELETE FROM symbol;"
+            "INSERT INTO string SELECT (SELECT max(id) FROM string) + id, 'file' || id FROM frame;"
+            "INSERT INTO symbol (frame_id, inline_depth, function, file, line, quality) "
+            "SELECT f.id, 0, 1, s.id, 7, 4 FROM frame AS f JOIN string AS s ON s.text = 'file' || "
+            "f.id;"
+            "INSERT INTO meta VALUES (1, 'kernel', 6), (1, 'label.commit', 'c')",
+            &error) == STORE_OK,
+        "%s", error.message);
+    store_close(store);
+    for (unsigned long n = 0; failed; n = NEXT(n)) {
+        enum store_status status;
+
+        store = reopen_store("s", STORE_READ);
+        digest = 0;
+        allocation_fail_at(n);
+        status = readings[_i].run(store);
+        failed = allocation_count() >= n;
+        allocation_fail_at(0);
+        whole = n ? whole : digest;
+        ck_assert_msg(
+            status == (n ? status : STORE_OK) && (status == STORE_OK || status == STORE_NO_MEMORY),
+            "%s: allocation %lu: %d, %s", readings[_i].name, n, (int)status, error.message);
+        ck_assert_msg(status != STORE_OK || digest == whole, "%s: allocation %lu: others",
+                      readings[_i].name, n);
+        failures += status != STORE_OK;
+        store_close(store);
+    }
+    ck_assert_uint_gt(failures, 5);
+    ck_assert_uint_ne(whole, 0);
+    leave_folder();
+}
+END_TEST
+
 START_TEST(a_new_store_is_made_or_is_not_there)
 {
     unsigned long failures = 0, asked;
@@ -295,6 +508,7 @@ int main(void)
                         (int)COUNT_OF(questions));
     tcase_add_loop_test(memory, deeds_are_done_or_leave_the_store_as_it_was, 0,
                         (int)COUNT_OF(deeds));
+    tcase_add_loop_test(memory, what_is_read_is_whole_or_a_status, 0, (int)COUNT_OF(readings));
     tcase_add_test(memory, a_new_store_is_made_or_is_not_there);
     suite_add_tcase(suite, memory);
     srunner_run_all(runner, CK_NORMAL);
