@@ -2,6 +2,7 @@
  *
  * An attribute is a struct perf_event_attr of any length: a file has that of the perf that wrote
  * it.  What it is too short for is 0.  */
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -60,11 +61,27 @@ static uint64_t flags_of(const uint8_t *attribute, bool is_big_endian)
     return flags;
 }
 
+/* The first members of a sample are words, in this order.  Returns where one of them is; 0: it has
+ * none.  */
+static uint32_t place_of(uint64_t sample_type, uint64_t member)
+{
+    static const uint64_t members[] = { PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,   PERF_SAMPLE_TID,
+                                        PERF_SAMPLE_TIME,       PERF_SAMPLE_ADDR, PERF_SAMPLE_ID };
+    uint32_t at = PERF_HEADER_BYTES;
+
+    if (!(sample_type & member))
+        return 0;
+    for (size_t i = 0; members[i] != member; i++)
+        at += sample_type & members[i] ? 8 : 0;
+    return at;
+}
+
 static struct perf_data_event read_attribute(const struct perf_data *data, const uint8_t *from,
                                              size_t size)
 {
     uint64_t flags = flags_of(from, data->facts.is_big_endian);
     bool swap = data->swap;
+    uint64_t type = perf_load_u64(from + AT_SAMPLE_TYPE, swap);
 
     return (struct perf_data_event){
         .type = perf_load_u32(from + AT_TYPE, swap),
@@ -74,12 +91,15 @@ static struct perf_data_event read_attribute(const struct perf_data *data, const
         .sample_id_all = flags >> FLAG_SAMPLE_ID_ALL & 1,
         .has_switches = flags >> FLAG_CONTEXT_SWITCH & 1,
         .excludes_kernel = flags >> FLAG_EXCLUDE_KERNEL & 1,
-        .sample_type = perf_load_u64(from + AT_SAMPLE_TYPE, swap),
+        .sample_type = type,
         .read_format = perf_load_u64(from + AT_READ_FORMAT, swap),
         .branch_type = u64_at(from, size, AT_BRANCH_TYPE, swap),
         .user_registers = u64_at(from, size, AT_USER_REGISTERS, swap),
         .intr_registers = u64_at(from, size, AT_INTR_REGISTERS, swap),
         .stack_bytes = AT_STACK_BYTES + 4 <= size ? perf_load_u32(from + AT_STACK_BYTES, swap) : 0,
+        .id_at = place_of(type,
+                          type & PERF_SAMPLE_IDENTIFIER ? PERF_SAMPLE_IDENTIFIER : PERF_SAMPLE_ID),
+        .time_at = place_of(type, PERF_SAMPLE_TIME),
     };
 }
 

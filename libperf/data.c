@@ -202,7 +202,8 @@ enum perf_data_status perf_data_open(int fd, const struct perf_data_options *opt
     *out = NULL;
     if (!data)
         return perf_no_memory(error);
-    perf_window_open(&data->window, fd);
+    perf_window_open(&data->window, fd, &data->blocks);
+    data->order.blocks = &data->blocks;
     data->order.limit = options && options->order_bytes ? options->order_bytes
                                                         : DEFAULT_ORDER_BYTES;
     status = read_header(data, error);
@@ -218,10 +219,13 @@ void perf_data_close(struct perf_data *data)
 {
     if (!data)
         return;
+    if (data->has_last)
+        perf_order_give_back(&data->order, &data->last);
+    perf_order_release(&data->order);
     perf_window_release(&data->window);
+    perf_blocks_release(&data->blocks);
     perf_events_release(&data->events);
     perf_expansion_release(&data->expansion);
-    perf_order_release(&data->order);
     base_arena_release(&data->arena);
     free(data->build_ids);
     free(data);
@@ -463,9 +467,10 @@ static bool read_record(struct perf_data *data)
     offset = is_expanded ? data->expansion.offset : data->window.offset - size;
     if (!perf_decode_time(data, bytes, size, &time_ns))
         return tell_now(data, bytes, size, offset, is_expanded);
-    if (!perf_order_add(&data->order, time_ns, offset, bytes, size))
+    if (!perf_order_add(&data->order, time_ns, offset, bytes, size,
+                        is_expanded ? NULL : data->window.block))
         data->out_of_memory = true;
-    if (data->order.bytes > data->order.limit)
+    if (perf_order_is_full(&data->order))
         perf_order_half(&data->order);
     return false;
 }

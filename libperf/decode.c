@@ -44,20 +44,13 @@ static size_t bits(uint64_t value)
     return (size_t)__builtin_popcountll(value);
 }
 
-/* How many words of a sample come before its id; all events of a file agree on it.  */
+/* All events of a file agree on where the id is.  */
 static bool id_of_sample(const struct perf_data *data, const uint8_t *bytes, size_t size,
                          uint64_t *id)
 {
-    uint64_t type = data->events.items[0].sample_type;
-    size_t at = PERF_HEADER_BYTES;
+    size_t at = data->events.items[0].id_at;
 
-    if (!(type & PERF_SAMPLE_IDENTIFIER)) {
-        if (!(type & PERF_SAMPLE_ID))
-            return false;
-        at += 8 *
-              bits(type & (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR));
-    }
-    if (at + 8 > size)
+    if (at == 0 || at + 8 > size)
         return false;
     *id = perf_load_u64(bytes + at, data->swap);
     return true;
@@ -146,22 +139,23 @@ bool perf_decode_time(const struct perf_data *data, const uint8_t *bytes, size_t
                       uint64_t *time_ns)
 {
     uint32_t kind = perf_load_u32(bytes, data->swap), event;
-    struct perf_data_record record = { .kind = kind };
-    struct perf_cursor cursor = body_of(data, bytes, size);
-    uint64_t type;
+    size_t at;
 
     if (kind >= PERF_DATA_FIRST_OF_PERF || !event_of(data, bytes, size, kind, &event))
         return false;
     if (kind != PERF_DATA_SAMPLE) {
+        struct perf_data_record record = { .kind = kind };
+        struct perf_cursor cursor = body_of(data, bytes, size);
+
         cut_identification(&data->events.items[event], &cursor, &record);
         *time_ns = record.time_ns;
         return record.has_time;
     }
-    type = data->events.items[event].sample_type;
-    (void)perf_take(&cursor,
-                    8 * bits(type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID)));
-    *time_ns = type & PERF_SAMPLE_TIME ? perf_take_u64(&cursor) : 0;
-    return !cursor.failed && *time_ns != 0 && *time_ns != UINT64_MAX;
+    at = data->events.items[event].time_at;
+    if (at == 0 || at + 8 > size)
+        return false;
+    *time_ns = perf_load_u64(bytes + at, data->swap);
+    return *time_ns != 0 && *time_ns != UINT64_MAX;
 }
 
 /* ---- Samples ---- */
@@ -234,19 +228,26 @@ static void read_front(const struct perf_data_event *event, struct perf_cursor *
                        struct perf_data_record *record)
 {
     struct perf_data_sample *sample = &record->sample;
-    struct perf_data_event front = *event;
     uint64_t type = event->sample_type;
 
     if (type & PERF_SAMPLE_IDENTIFIER)
         (void)perf_take_u64(cursor);
     if (type & PERF_SAMPLE_IP)
         sample->ip = perf_take_u64(cursor);
-    front.sample_type = type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME);
-    read_identification(&front, cursor, record);
+    if (type & PERF_SAMPLE_TID) {
+        record->pid = perf_take_u32(cursor);
+        record->tid = perf_take_u32(cursor);
+    }
+    if (type & PERF_SAMPLE_TIME) {
+        record->time_ns = perf_take_u64(cursor);
+        record->has_time = record->time_ns != 0 && record->time_ns != UINT64_MAX;
+    }
     if (type & PERF_SAMPLE_ADDR)
         sample->address = perf_take_u64(cursor);
-    front.sample_type = type & (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID);
-    read_identification(&front, cursor, record);
+    if (type & PERF_SAMPLE_ID)
+        (void)perf_take_u64(cursor);
+    if (type & PERF_SAMPLE_STREAM_ID)
+        (void)perf_take_u64(cursor);
     if (type & PERF_SAMPLE_CPU) {
         record->cpu = perf_take_u32(cursor);
         (void)perf_take_u32(cursor);

@@ -90,6 +90,9 @@ struct perf_data_event {
     uint64_t user_registers; /* mask, by the numbers of the machine */
     uint64_t intr_registers;
     uint32_t stack_bytes; /* user stack copied at most */
+    /* Where samples have their id and time, in bytes from the start of the record; 0: they have
+     * none.  */
+    uint32_t id_at, time_at;
 };
 
 /* In the order of the file.  The form of pipes has them as records, so that there are more of them

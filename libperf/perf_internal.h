@@ -5,7 +5,7 @@
  *   attributes.c attributes: events and the ids of their samples
  *   facts.c    features: what the file says of the machine
  *   expand.c   compressed records
- *   order.c    records that wait for their order
+ *   order.c    records that wait for their order, and the blocks that they are in
  *   decode.c   the contents of records
  *   kinds.c    names of kinds and events
  */
@@ -22,13 +22,29 @@
 
 /* ---- Bytes of the file (window.c) ---- */
 
+/* Records are not copied: those that wait for their order keep the block that they are in.  */
+#define PERF_BLOCK_BYTES ((size_t)256 << 10)
+
+struct perf_block {
+    struct perf_block *next;
+    size_t users; /* what fills it, and records that wait or are still borrowed */
+    uint8_t bytes[PERF_BLOCK_BYTES];
+};
+
+struct perf_blocks {
+    struct perf_block *free;
+    size_t given;
+};
+
 struct perf_window {
     int fd;
     bool can_seek;
-    uint8_t *buffer;
-    size_t start, limit, capacity; /* what is there: [start, limit) of buffer */
-    uint64_t offset;               /* of start, in the file */
-    uint64_t end;                  /* nothing is read from here on */
+    struct perf_blocks *blocks;
+    struct perf_block *block; /* NULL before the first bytes */
+    uint8_t *buffer;          /* its bytes */
+    size_t start, limit;      /* what is there: [start, limit) of buffer */
+    uint64_t offset;          /* of start, in the file */
+    uint64_t end;             /* nothing is read from here on */
     bool ended;
     int failure; /* errno of the first failure */
 };
@@ -59,34 +75,44 @@ struct perf_expansion {
 
 /* ---- Records that wait (order.c) ---- */
 
-struct perf_block;
-
 struct perf_waiting {
     uint64_t time_ns;
-    uint64_t ordinal;
     uint64_t offset;
     const uint8_t *bytes;
-    uint32_t size;
     struct perf_block *block;
+    uint32_t size;
+};
+
+/* Items [next, limit) of an order, which are in order.  */
+struct perf_run {
+    uint64_t time_ns; /* of the next one */
+    size_t next, limit;
 };
 
 struct perf_order {
+    struct perf_blocks *blocks;
     struct perf_waiting *items;
     size_t count, capacity;
-    size_t drained, to_drain;  /* items [drained, to_drain) go on now, in order */
-    struct perf_block *blocks; /* the newest first: records are added to it */
-    struct perf_block *free;
-    size_t bytes, limit; /* of records that wait */
-    uint64_t ordinal;
-    uint64_t round_ns;  /* the latest time of the rounds that are over */
-    uint64_t latest_ns; /* of all records that were added */
-    uint64_t told_ns;   /* of the last that went on */
+    struct perf_run *runs; /* while records go on, a heap with the earliest record's first */
+    size_t run_count, run_capacity;
+    size_t waiting;   /* items that did not go on */
+    bool is_open;     /* the last run can be added to */
+    bool is_draining; /* records go on now: left of them, up to limit_ns */
+    uint64_t limit_ns;
+    size_t left;
+    struct perf_block *filled; /* with copies; NULL before the first */
+    size_t used;               /* bytes of it */
+    size_t bytes, limit;       /* of records that wait */
+    uint64_t round_ns;         /* the latest time of the rounds that are over */
+    uint64_t latest_ns;        /* of all records that were added */
+    uint64_t told_ns;          /* of the last that went on */
     bool has_round;
 };
 
 /* ---- The file ---- */
 
 struct perf_data {
+    struct perf_blocks blocks;
     struct perf_window window;
     bool swap; /* the file has the other byte order */
     struct perf_events events;
@@ -113,9 +139,10 @@ enum perf_data_status perf_no_memory(struct perf_data_error *error);
 void perf_note(struct perf_data *data, uint64_t *count, uint64_t offset);
 
 /* window.c */
-void perf_window_open(struct perf_window *window, int fd);
+void perf_window_open(struct perf_window *window, int fd, struct perf_blocks *blocks);
 void perf_window_release(struct perf_window *window);
-/* How many bytes there are at perf_window_bytes(): at least size, or all.  */
+/* How many bytes there are at perf_window_bytes(): at least size, which is at most
+ * PERF_BLOCK_BYTES, or all.  */
 size_t perf_window_need(struct perf_window *window, size_t size);
 static inline const uint8_t *perf_window_bytes(const struct perf_window *window)
 {
@@ -153,12 +180,20 @@ void perf_expand(struct perf_data *data, const uint8_t *bytes, size_t size, uint
 void perf_expansion_release(struct perf_expansion *expansion);
 
 /* order.c */
-/* Keep a copy of a record.  False when memory is short.  */
+/* A block with one user; NULL: no memory.  */
+struct perf_block *perf_block_take(struct perf_blocks *blocks);
+/* One user less.  Accepts NULL.  */
+void perf_block_drop(struct perf_blocks *blocks, struct perf_block *block);
+void perf_blocks_release(struct perf_blocks *blocks);
+/* Keep a record: block is the one that its bytes are in; NULL: keep a copy.  False when memory is
+ * short.  */
 bool perf_order_add(struct perf_order *order, uint64_t time_ns, uint64_t offset,
-                    const uint8_t *bytes, size_t size);
+                    const uint8_t *bytes, size_t size, struct perf_block *block);
 /* A round is over.  */
 void perf_order_round(struct perf_order *order);
-/* Too much waits: the older half goes on.  */
+/* Whether too much waits.  */
+bool perf_order_is_full(const struct perf_order *order);
+/* The older half goes on.  */
 void perf_order_half(struct perf_order *order);
 /* There will be no more.  */
 void perf_order_finish(struct perf_order *order);

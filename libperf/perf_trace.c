@@ -90,12 +90,12 @@ static bool take_switch(struct perf_trace *trace, const struct perf_data_record 
     uint64_t own = 0, other = 0;
     const struct trace_thread *thread;
 
-    if (record->kind == PERF_DATA_SWITCH_CPU_WIDE && !is_out)
-        return true;
     if (record->cpu == UINT32_MAX) { /* a switch of a trace is one of a CPU */
         trace->counts.kinds[record->kind]++;
         return true;
     }
+    if (record->kind == PERF_DATA_SWITCH_CPU_WIDE && !is_out)
+        return true;
     if (!trace_introduce(trace))
         return false;
     if (record->tid != 0) {
@@ -187,46 +187,54 @@ static bool finish(struct perf_trace *trace)
            trace_put_losses(trace, trace_time(perf_data_facts(trace->data)->last_ns));
 }
 
-/* Make bytes, at least some.  */
-static bool make_bytes(struct perf_trace *trace)
+/* The bytes of one more record, if it makes some.  */
+static bool take_next(struct perf_trace *trace)
 {
     const struct perf_data_record *record;
     struct perf_data_error error;
+    enum perf_data_status status = perf_data_next(trace->data, &record, &error);
 
+    if (status == PERF_DATA_OK)
+        return take_record(trace, record);
+    if (status == PERF_DATA_END)
+        return finish(trace);
+    trace->failure = status == PERF_DATA_NO_MEMORY ? ENOMEM
+                     : error.system_errno          ? error.system_errno
+                                                   : EIO;
+    return false;
+}
+
+/* Make bytes, at least wanted unless it is the end.  A failure comes after the whole records before
+ * it.  */
+static void make_bytes(struct perf_trace *trace, size_t wanted)
+{
     trace->next = trace->used = 0;
-    while (trace->used == 0 && !trace->ended) {
-        enum perf_data_status status = perf_data_next(trace->data, &record, &error);
+    while (trace->used < wanted && !trace->ended) {
+        size_t whole = trace->used;
 
-        if (status == PERF_DATA_END)
-            return finish(trace);
-        if (status != PERF_DATA_OK) {
-            trace->failure = status == PERF_DATA_NO_MEMORY ? ENOMEM
-                             : error.system_errno          ? error.system_errno
-                                                           : EIO;
-            return false;
-        }
-        if (!take_record(trace, record))
-            return false;
+        if (take_next(trace))
+            continue;
+        trace->used = whole;
+        trace->failure = trace->failure ? trace->failure : ENOMEM;
+        return;
     }
-    return true;
 }
 
 ptrdiff_t perf_trace_read(void *context, void *buffer, size_t size)
 {
+    enum { BATCH = 16384 }; /* stays in the first cache */
     struct perf_trace *trace = context;
     size_t done = 0;
 
     while (done < size) {
-        size_t part = trace->used - trace->next;
+        size_t part = size - done;
 
-        if (part == 0 && (trace->ended || trace->failure))
+        if (trace->next == trace->used && (trace->ended || trace->failure))
             break;
-        if (part == 0 && !make_bytes(trace)) {
-            trace->failure = trace->failure ? trace->failure : ENOMEM;
-            break;
-        }
-        part = trace->used - trace->next;
-        part = part < size - done ? part : size - done;
+        if (trace->next == trace->used)
+            make_bytes(trace, part < BATCH ? part : BATCH);
+        if (part > trace->used - trace->next)
+            part = trace->used - trace->next;
         if (part > 0)
             memcpy((char *)buffer + done, trace->bytes + trace->next, part);
         trace->next += part;

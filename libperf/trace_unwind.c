@@ -44,35 +44,44 @@ static bool find_place(const void *context, uint64_t address, struct perf_trace_
     return false;
 }
 
-bool trace_unwind(struct perf_trace *trace, const struct perf_data_record *record,
-                  const uint64_t **addresses, size_t *count, bool *is_whole)
+/* What the unwinder of the options finds.  */
+static void unwind(struct perf_trace *trace, const struct trace_process *process,
+                   const struct perf_data_sample *sample, size_t *count, bool *is_whole)
 {
-    const struct perf_data_sample *sample = &record->sample;
     const struct perf_data_facts *facts = perf_data_facts(trace->data);
+    const struct finder finder = { trace, process };
     uint64_t registers[64];
-    struct finder finder = { .trace = trace };
-    struct perf_trace_copy copy = { .arch = facts->arch,
-                                    .mask = sample->user.mask,
-                                    .registers = registers,
-                                    .register_count = sample->user.values.count,
-                                    .stack = sample->stack,
-                                    .stack_size = sample->stack_size,
-                                    .is_big_endian = facts->is_big_endian,
-                                    .find = find_place,
-                                    .finder = &finder };
+    const struct perf_trace_copy copy = { .arch = facts->arch,
+                                          .mask = sample->user.mask,
+                                          .registers = registers,
+                                          .register_count = sample->user.values.count,
+                                          .stack = sample->stack,
+                                          .stack_size = sample->stack_size,
+                                          .is_big_endian = facts->is_big_endian,
+                                          .find = find_place,
+                                          .finder = &finder };
 
-    *count = 0;
-    *is_whole = false;
-    *addresses = trace->unwound;
-    if (!trace->options.unwind || sample->stack_size == 0 || sample->user.abi != ABI_64 ||
-        copy.register_count > sizeof registers / sizeof *registers)
-        return true;
-    finder.process = trace_process_of(trace, record->pid);
-    if (!finder.process)
-        return false;
+    if (copy.register_count > sizeof registers / sizeof *registers)
+        return;
     for (size_t i = 0; i < copy.register_count; i++)
         registers[i] = perf_data_word(trace->data, sample->user.values, i);
     *count = trace->options.unwind(trace->options.context, &copy, trace->unwound, TRACE_MOST_FRAMES,
                                    is_whole);
-    return true;
+}
+
+bool trace_unwind(struct perf_trace *trace, const struct perf_data_record *record,
+                  const uint64_t **addresses, size_t *count, bool *is_whole)
+{
+    const struct perf_data_sample *sample = &record->sample;
+    const struct trace_process *process;
+
+    *count = 0;
+    *is_whole = false;
+    *addresses = trace->unwound;
+    if (!trace->options.unwind || sample->stack_size == 0 || sample->user.abi != ABI_64)
+        return true;
+    process = trace_process_of(trace, record->pid);
+    if (process)
+        unwind(trace, process, sample, count, is_whole);
+    return process != NULL;
 }

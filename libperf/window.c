@@ -6,17 +6,16 @@
 
 #include "libperf/perf_internal.h"
 
-#define WINDOW_BYTES ((size_t)256 << 10)
-
-void perf_window_open(struct perf_window *window, int fd)
+void perf_window_open(struct perf_window *window, int fd, struct perf_blocks *blocks)
 {
-    *window = (struct perf_window){ .fd = fd, .end = UINT64_MAX };
+    *window = (struct perf_window){ .fd = fd, .blocks = blocks, .end = UINT64_MAX };
     window->can_seek = lseek(fd, 0, SEEK_CUR) >= 0;
 }
 
 void perf_window_release(struct perf_window *window)
 {
-    free(window->buffer);
+    perf_block_drop(window->blocks, window->block);
+    window->block = NULL;
     window->buffer = NULL;
 }
 
@@ -38,7 +37,7 @@ static ssize_t read_some(const struct perf_window *window, uint64_t offset, void
 static void read_more(struct perf_window *window)
 {
     size_t there = window->limit - window->start;
-    size_t room = window->capacity - window->limit;
+    size_t room = PERF_BLOCK_BYTES - window->limit;
     uint64_t at = window->offset + there;
     ssize_t count;
 
@@ -54,27 +53,33 @@ static void read_more(struct perf_window *window)
         window->failure = errno;
 }
 
-/* Room for size bytes from start on, what is there moved to the front.  */
+/* Room for size bytes from start on.  Where records of the block wait, what is there goes on in
+ * another one.  */
 static bool make_room(struct perf_window *window, size_t size)
 {
     size_t there = window->limit - window->start;
+    struct perf_block *block = window->block;
 
-    if (there > 0 && window->start > 0)
-        memmove(window->buffer, window->buffer + window->start, there);
+    if (block && block->users > 1) {
+        if (size <= PERF_BLOCK_BYTES - window->start && window->limit < PERF_BLOCK_BYTES)
+            return true;
+        block = NULL;
+    }
+    if (!block)
+        block = perf_block_take(window->blocks);
+    if (!block) {
+        window->failure = ENOMEM;
+        window->ended = true;
+        return false;
+    }
+    if (there > 0)
+        memmove(block->bytes, window->buffer + window->start, there);
+    if (block != window->block)
+        perf_block_drop(window->blocks, window->block);
+    window->block = block;
+    window->buffer = block->bytes;
     window->start = 0;
     window->limit = there;
-    if (size > window->capacity) {
-        size_t wanted = size < WINDOW_BYTES ? WINDOW_BYTES : size;
-        uint8_t *bigger = realloc(window->buffer, wanted);
-
-        if (!bigger) {
-            window->failure = ENOMEM;
-            window->ended = true;
-            return false;
-        }
-        window->buffer = bigger;
-        window->capacity = wanted;
-    }
     return true;
 }
 
@@ -104,7 +109,7 @@ bool perf_window_skip(struct perf_window *window, uint64_t size)
             there = (size_t)size;
         perf_window_take(window, there);
         size -= there;
-        if (window->can_seek && size > WINDOW_BYTES) {
+        if (window->can_seek && size > PERF_BLOCK_BYTES) {
             if (size > window->end - window->offset)
                 return false;
             perf_window_seek(window, window->offset + size - 1, window->end);
@@ -116,7 +121,7 @@ bool perf_window_skip(struct perf_window *window, uint64_t size)
 
 void perf_window_seek(struct perf_window *window, uint64_t offset, uint64_t end)
 {
-    window->start = window->limit = 0;
+    window->start = window->limit; /* what is before it may wait */
     window->offset = offset;
     window->end = end < offset ? offset : end;
     window->ended = false;

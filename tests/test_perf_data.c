@@ -662,6 +662,43 @@ START_TEST(what_waits_has_a_limit)
 }
 END_TEST
 
+/* Many runs of records of the same times, as many CPUs leave them: of one time, the earlier in the
+ * file comes first; records of two rounds are merged.  */
+START_TEST(runs_are_merged)
+{
+    enum { RUNS = 5, EACH = 6 };
+    const struct reading *reading;
+    const char *at;
+    unsigned count = 0;
+    unsigned long before = 0, address_before = 0;
+
+    begin_file(&file, forms[_i], SAMPLE_TYPE);
+    for (uint64_t round = 0; round < 3; round++) {
+        for (uint64_t run = 0; run < RUNS; run++)
+            for (uint64_t i = 0; i < EACH; i++)
+                put_sample(&file, 11, 1000 + 100 * round + i / 2 * 2 + (run % 5 ? 0 : 30),
+                           0x1000 * (round + 1) + 0x10 * run + i);
+        put_round(&file);
+    }
+    end_file(&file);
+    reading = read_all(&file);
+    ck_assert_uint_eq(reading->notices.late, 0);
+    for (at = reading->text; (at = strchr(at, '@')); at++) {
+        unsigned long time = strtoul(at + 1, NULL, 10);
+        const char *ip = strstr(at, " ip ");
+        unsigned long address = ip ? strtoul(ip + 4, NULL, 16) : 0;
+
+        ck_assert_uint_ge(time, before);
+        if (time == before)
+            ck_assert_uint_gt(address, address_before);
+        before = time;
+        address_before = address;
+        count++;
+    }
+    ck_assert_uint_eq(count, 3 * RUNS * EACH);
+}
+END_TEST
+
 START_TEST(samples_of_unknown_events_are_left_out)
 {
     begin_file(&file, (struct form){ .big = false }, SAMPLE_TYPE);
@@ -825,6 +862,7 @@ int main(void)
     tcase_add_test(tests, stack_and_raw_bytes_are_read);
     tcase_add_loop_test(tests, records_come_in_the_order_of_time, 0, ORDERS);
     tcase_add_test(tests, what_waits_has_a_limit);
+    tcase_add_loop_test(tests, runs_are_merged, 0, FORMS);
     tcase_add_test(tests, samples_of_unknown_events_are_left_out);
     tcase_add_test(tests, reading_goes_on_behind_damage);
     tcase_add_loop_test(tests, every_prefix_delivers_what_is_whole, 0, FORMS);

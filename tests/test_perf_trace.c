@@ -303,6 +303,36 @@ START_TEST(no_damage_breaks_a_conversion)
 }
 END_TEST
 
+/* A switch of a trace is one of a CPU, and not all files say which.  */
+START_TEST(switches_without_a_cpu_are_counted)
+{
+    const struct perf_trace_options options = { .size = sizeof options };
+    struct perf_trace *trace;
+    char text[200];
+    int fd = memfd_create("perf.data", MFD_CLOEXEC);
+
+    begin_pipe();
+    for (unsigned i = 0; i < 5; i++) {
+        size_t at = begin_record(i < 3 ? PERF_DATA_SWITCH : PERF_DATA_SWITCH_CPU_WIDE,
+                                 i % 2 ? PERF_RECORD_MISC_SWITCH_OUT : 0);
+
+        if (i >= 3)
+            put(9, 8); /* the other thread */
+        end_record(at);
+    }
+    ck_assert_uint_eq(convert(size, &options).kinds[PERF_DATA_SWITCH], 3);
+    ck_assert_int_eq(write(fd, bytes, size), (ssize_t)size);
+    ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+    ck_assert_int_eq(perf_trace_open(fd, &options, &trace, NULL), PERF_DATA_OK);
+    while (perf_trace_read(trace, trace_bytes, sizeof trace_bytes) > 0)
+        continue;
+    ck_assert(perf_trace_describe_unused(trace, text, sizeof text));
+    ck_assert_str_eq(text, "3 SWITCH records, 2 SWITCH_CPU_WIDE records");
+    perf_trace_close(trace);
+    ck_assert_int_eq(close(fd), 0);
+}
+END_TEST
+
 /* Times of damaged files that no trace can have.  */
 START_TEST(impossible_times_are_counted)
 {
@@ -343,6 +373,7 @@ int main(void)
                         (int)(sizeof chains / sizeof *chains));
     tcase_add_test(tests, short_copies_are_counted);
     tcase_add_test(tests, impossible_times_are_counted);
+    tcase_add_test(tests, switches_without_a_cpu_are_counted);
     tcase_add_loop_test(tests, no_damage_breaks_a_conversion, 0,
                         (int)(sizeof names / sizeof *names));
     suite_add_tcase(suite, tests);
