@@ -567,6 +567,29 @@ static enum profile_status take_sample_sum(void *context, const struct profile_s
     return PROFILE_OK;
 }
 
+/* In place of take_sample(), once a stack of a thread.  */
+static enum profile_status take_thread_sum(void *context, const struct profile_sample_sum *told)
+{
+    struct profile *profile = context;
+    struct profile_values *values = &profile->pending;
+    uint64_t amounts[PROFILE_MAX_TYPES] = { 0 };
+    size_t slot;
+    uint32_t thread;
+    enum profile_status status = profile_find_owner(profile, told->process, told->thread, &thread);
+
+    if (status == PROFILE_OK)
+        status = slot_of(profile, told->event, told->weight_ns, &slot);
+    if (status != PROFILE_OK)
+        return status;
+    profile_values_note_times(values, told->first_ns, told->last_ns);
+    values->samples = profile_add(values->samples, told->count);
+    if (told->weight_ns == 0 && told->event == 0)
+        values->unweighed = profile_add(values->unweighed, told->count);
+    amounts[slot] = told->event ? told->amount : told->weight_ns;
+    amounts[0] = told->count;
+    return profile_values_add(values, told->callsite, thread, amounts, NULL);
+}
+
 static enum profile_status take_span(void *context, const struct profile_span *span)
 {
     struct profile *profile = context;
@@ -783,6 +806,10 @@ void profile_sink_of(struct profile *profile, struct profile_sink *out)
     if (profile->omits_threads) {
         out->sample = NULL;
         out->sample_sum = take_sample_sum;
+    } else if (!profile->times) {
+        out->sample = NULL;
+        out->sample_sum = take_thread_sum;
+        out->sums_of_threads = true;
     }
     if (profile->omits_spans) {
         out->span = NULL;

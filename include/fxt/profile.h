@@ -230,7 +230,7 @@ struct profile_event {
     struct fxt_string unit; /* "count" */
 };
 
-/* The number of samples of one stack in one process.  Reported by profile_ingest_finish() before
+/* The samples of one stack and event in one process.  Reported by profile_ingest_finish() before
  * the call sites, and when the period changes.  There may be several for one process and call site;
  * add them up for the total of all samples.  */
 struct profile_sample_sum {
@@ -240,6 +240,10 @@ struct profile_sample_sum {
     uint64_t weight_ns; /* of all together; 0 unknown, or samples of an event */
     uint32_t event;     /* as in struct profile_sample */
     uint64_t amount;    /* of all together */
+    /* If the sink asks for sums of threads, these samples are of one thread; else 0.  */
+    uint64_t process, thread;  /* koids */
+    int64_t first_ns, last_ns; /* times of the first and last sample of all sums that are reported
+                                * together */
 };
 
 /* What one thread did with one stack, by an instruction trace.  Reported by
@@ -557,6 +561,7 @@ struct profile_sink {
      * ingest is then this one, if it has the same status.  */
     const struct profile_error *error;
     enum profile_status (*event)(void *context, const struct profile_event *event);
+    bool sums_of_threads; /* sample_sum gets the samples of each thread apart */
 };
 
 /* Irregularities found by the ingest; they are counted and are never an error.  */

@@ -244,14 +244,14 @@ static enum profile_status ingest_large_blob(struct profile_ingest *ingest,
 {
     struct fxt_words pcs;
 
+    if (fxt_record_sampler_stack(record, &pcs))
+        return ingest_sample_stack(ingest, record, pcs, true, error);
     if (ingest_is_heap_message(record))
         return ingest_heap_message(ingest, record, error);
 #ifdef PROFILE_HAVE_INSN
     if (ingest_is_insn(ingest, record))
         return ingest_insn_blob(ingest, record, error);
 #endif
-    if (fxt_record_sampler_stack(record, &pcs))
-        return ingest_sample_stack(ingest, record, pcs, true, error);
     if (record->value.large_blob.format == 0 && record->category.length == 0 &&
         record->name.length == 0 && record->arg_count == 0 &&
         record->value.large_blob.payload.length % 8 != 0)

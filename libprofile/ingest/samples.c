@@ -20,10 +20,12 @@
 struct stack {
     struct fxt_words pcs;
     bool cut;        /* reached the capture's depth */
-    bool is_sample;  /* counted by process, not a stack of the heap */
     size_t exact;    /* so many entries are looked up as they are, the others less 1 */
     uint32_t space;  /* of the process, in its present epoch */
     uint32_t kernel; /* of process 0; 0 while no address needed it */
+    uint32_t thread; /* of a sample; 0: of the heap */
+    uint32_t event;  /* as in struct profile_sample */
+    uint64_t amount; /* of the event, or nanoseconds */
 };
 
 /* The lookup address of entry i (design, "Words"): return addresses point behind the call.  0 is no
@@ -171,11 +173,14 @@ static enum profile_status find_callsite(struct profile_ingest *ingest, uint32_t
 
 /* ---- Whole stacks ---- */
 
-static struct seen_print print_of(struct seen_stacks *seen, const struct stack *stack)
+/* by_thread: stacks of two threads are two.  */
+static struct seen_print print_of(struct seen_stacks *seen, const struct stack *stack,
+                                  bool by_thread)
 {
     struct seen_print print;
 
     seen_start(seen, &print);
+    seen_add(seen, &print, (uint64_t)stack->event << 32 | (by_thread ? stack->thread : 0));
     seen_add(seen, &print, (uint64_t)stack->space << 32 | stack->kernel);
     seen_add(seen, &print, (uint64_t)stack->pcs.count << 3 | stack->exact << 1 | stack->cut);
     /* Those of samples have exact > 0.  */
@@ -209,7 +214,7 @@ static enum profile_status look_up(struct profile_ingest *ingest, const struct s
                                    struct profile_error *error)
 {
     struct ingest_samples *samples = ingest->samples;
-    struct seen_slot slot = { .space = stack->is_sample ? stack->space : 0 };
+    struct seen_slot slot = { .thread = stack->thread, .event = stack->event };
     enum profile_status status;
 
     *out = seen_find(&samples->seen, print);
@@ -223,13 +228,14 @@ static enum profile_status look_up(struct profile_ingest *ingest, const struct s
             return profile_no_memory(error);
     }
     (*out)->hits++;
+    (*out)->amount = profile_add((*out)->amount, stack->amount);
     return PROFILE_OK;
 }
 
 static enum profile_status find_stack(struct profile_ingest *ingest, const struct stack *stack,
                                       struct seen_slot **out, struct profile_error *error)
 {
-    struct seen_print print = print_of(&ingest->samples->seen, stack);
+    struct seen_print print = print_of(&ingest->samples->seen, stack, ingest->sink.sums_of_threads);
 
     return look_up(ingest, stack, &print, out, error);
 }
@@ -279,19 +285,21 @@ static enum profile_status count_stack(struct profile_ingest *ingest, const stru
     memcpy(last->words, stack->pcs.bytes, 8 * stack->pcs.count);
     last->stack = *stack;
     last->stack.pcs.bytes = last->words;
-    last->print = print_of(&samples->seen, stack);
+    last->print = print_of(&samples->seen, stack, ingest->sink.sums_of_threads);
     seen_prefetch(&samples->seen, &last->print);
     return status;
 }
 
 /* ---- Samples ---- */
 
+/* KERNEL_START is one bit, so that a few words can be looked at in one step.  */
 static bool has_kernel_address(struct fxt_words pcs)
 {
+    uint64_t bits = 0;
+
     for (size_t i = 0; i < pcs.count; i++)
-        if (fxt_word(pcs, i) >= KERNEL_START)
-            return true;
-    return false;
+        bits |= fxt_word(pcs, i);
+    return bits & KERNEL_START;
 }
 
 /* Spaces for the stack's addresses, of a process and, if need be, of the kernel.  */
@@ -334,65 +342,49 @@ static int32_t cpu_of(const struct fxt_provider *provider)
     return provider->id == cpu + 1 ? (int32_t)cpu : -1;
 }
 
-/* Tell the sum of a sample that has a weight of its own at once, not with others of its stack.  */
-static enum profile_status tell_weighed(struct profile_ingest *ingest,
-                                        const struct profile_sample *sample, uint32_t space,
-                                        struct seen_slot *seen, struct profile_error *error)
-{
-    const struct profile_sample_sum sum = {
-        .process_id = ingest->samples->spaces[space - 1].process,
-        .callsite = seen->callsite,
-        .count = 1,
-        .weight_ns = sample->weight_ns,
-        .event = sample->event,
-        .amount = sample->amount,
-    };
-
-    seen->hits--;
-    ingest->samples->callsites[seen->callsite - 1].hits++;
-    if (!ingest->sink.sample_sum)
-        return PROFILE_OK;
-    return ingest_sink_status(ingest->sink.sample_sum(ingest->sink.context, &sum), error);
-}
-
+/* Count a sample, and tell of it if the receiver wants every one.  */
 static enum profile_status tell_sample(struct profile_ingest *ingest, struct profile_sample *sample,
-                                       uint32_t space, struct seen_slot *seen, bool weighs,
-                                       struct profile_error *error)
+                                       const struct stack *stack, struct profile_error *error)
 {
-    enum profile_status status = PROFILE_OK;
+    struct seen_slot *seen = NULL;
+    enum profile_status status = find_stack(ingest, stack, &seen, error);
 
-    sample->callsite = seen->callsite;
-    sample->final = seen->final;
-    if (weighs)
-        status = tell_weighed(ingest, sample, space, seen, error);
     if (status != PROFILE_OK || !ingest->sink.sample)
         return status;
+    sample->callsite = seen->callsite;
+    sample->final = seen->final;
     return ingest_sink_status(ingest->sink.sample(ingest->sink.context, sample), error);
 }
 
-/* A stack without frames says nothing and is no sample.  own: what the sample weighs; weighs: it is
- * not what the others of its stack weigh.  */
+static void note_sample_time(struct ingest_samples *samples, int64_t ts_ns)
+{
+    if (!samples->has_times || ts_ns < samples->first_ns)
+        samples->first_ns = ts_ns;
+    if (!samples->has_times || ts_ns > samples->last_ns)
+        samples->last_ns = ts_ns;
+    samples->has_times = true;
+}
+
+/* A stack without frames says nothing and is no sample.  own: what the sample weighs.  */
 static enum profile_status take_sample(struct profile_ingest *ingest,
                                        const struct fxt_record *record, struct fxt_words pcs,
                                        bool kernel_sampler, const struct profile_sample *own,
-                                       bool weighs, struct profile_error *error)
+                                       struct profile_error *error)
 {
     uint32_t depth = kernel_sampler ? KERNEL_SAMPLER_FRAMES : BACKTRACE_FRAMES;
     struct stack stack = { .pcs = pcs,
-                           .is_sample = true,
-                           .exact = kernel_sampler && ingest->arm64 ? 2 : 1 };
+                           .exact = kernel_sampler && ingest->arm64 ? 2 : 1,
+                           .event = own->event,
+                           .amount = own->event ? own->amount : own->weight_ns };
     struct profile_sample sample = {
         .ts_ns = record->ts_ns,
-        .cpu = cpu_of(record->provider),
         .process = record->thread.process,
         .thread = record->thread.thread,
         .weight_ns = own->weight_ns,
         .event = own->event,
         .amount = own->amount,
     };
-    struct seen_slot *seen = NULL;
     enum profile_status status;
-    uint32_t thread;
 
     if (!ingest->sink.sample && !ingest->sink.sample_sum)
         return PROFILE_OK;
@@ -400,20 +392,20 @@ static enum profile_status take_sample(struct profile_ingest *ingest,
         ingest->notices.unhandled_records++;
         return PROFILE_OK;
     }
-    status = ingest_thread(ingest, &record->thread, &thread, error);
-    if (status != PROFILE_OK || !ingest->threads[thread - 1].chosen)
+    status = ingest_thread(ingest, &record->thread, &stack.thread, error);
+    if (status != PROFILE_OK || !ingest->threads[stack.thread - 1].chosen)
         return status;
     stack.cut = pcs.count >= (ingest->max_frames ? ingest->max_frames : depth);
     ingest->notices.truncated_stacks += stack.cut;
-    status = find_spaces(ingest, ingest->threads[thread - 1].process_id, &stack, error);
-    if (status == PROFILE_OK && !ingest->sink.sample && !weighs)
-        return count_stack(ingest, &stack, error);
-    if (status == PROFILE_OK)
-        status = find_stack(ingest, &stack, &seen, error);
+    status = find_spaces(ingest, ingest->threads[stack.thread - 1].process_id, &stack, error);
     if (status != PROFILE_OK)
         return status;
-    sample.thread_id = thread;
-    return tell_sample(ingest, &sample, stack.space, seen, weighs, error);
+    note_sample_time(ingest->samples, record->ts_ns);
+    if (!ingest->sink.sample)
+        return count_stack(ingest, &stack, error);
+    sample.thread_id = stack.thread;
+    sample.cpu = cpu_of(record->provider);
+    return tell_sample(ingest, &sample, &stack, error);
 }
 
 enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
@@ -422,7 +414,7 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
 {
     const struct profile_sample own = { .weight_ns = ingest->period_ns };
 
-    return take_sample(ingest, record, pcs, kernel_sampler, &own, false, error);
+    return take_sample(ingest, record, pcs, kernel_sampler, &own, error);
 }
 
 enum profile_status ingest_sample_place(struct profile_ingest *ingest,
@@ -449,24 +441,24 @@ enum profile_status ingest_sample_unwound(struct profile_ingest *ingest,
                                           const struct sample_place *place, struct fxt_words pcs,
                                           bool cut, struct profile_error *error)
 {
-    struct stack stack = { .pcs = pcs, .is_sample = true, .exact = 1, .cut = cut };
+    struct stack stack = {
+        .pcs = pcs, .exact = 1, .cut = cut, .thread = place->thread_id, .amount = place->weight_ns
+    };
     struct profile_sample sample = { .ts_ns = place->ts_ns,
                                      .cpu = place->cpu,
                                      .process = place->process,
                                      .thread = place->thread,
                                      .thread_id = place->thread_id,
                                      .weight_ns = place->weight_ns };
-    struct seen_slot *seen = NULL;
     uint32_t process = ingest->threads[place->thread_id - 1].process_id;
     enum profile_status status = find_spaces(ingest, process, &stack, error);
 
     ingest->notices.truncated_stacks += cut;
     stack.space = place->space;
-    if (status == PROFILE_OK)
-        status = find_stack(ingest, &stack, &seen, error);
     if (status != PROFILE_OK)
         return status;
-    return tell_sample(ingest, &sample, stack.space, seen, true, error);
+    note_sample_time(ingest->samples, place->ts_ns);
+    return tell_sample(ingest, &sample, &stack, error);
 }
 
 /* The id that an event has for receivers; 0: they know nothing of it.  */
@@ -501,7 +493,7 @@ enum profile_status ingest_sample_event(struct profile_ingest *ingest,
         ingest->notices.event_samples++;
         return PROFILE_OK;
     }
-    return take_sample(ingest, record, pcs, true, &own, true, error);
+    return take_sample(ingest, record, pcs, true, &own, error);
 }
 
 enum profile_status ingest_return_stack(struct profile_ingest *ingest, uint64_t process,
@@ -636,26 +628,85 @@ static void count_unmapped(struct profile_ingest *ingest)
             ingest->notices.unmapped_processes++;
 }
 
-enum profile_status ingest_sample_tell(struct profile_ingest *ingest, struct profile_error *error)
-{
-    struct ingest_samples *samples = ingest->samples;
-    enum profile_status status = ingest_sample_settle(ingest, error);
+/* Samples of one stack that are not told yet.  */
+struct untold {
+    struct seen_slot *slot;
+};
 
-    for (size_t i = 0; samples->seen.slots && i <= samples->seen.mask && status == PROFILE_OK;
-         i++) {
+/* By what they are, not by where they are in their table, which differs from run to run.  */
+static int compare_untold(const void *left, const void *right)
+{
+    const struct seen_slot *a = ((const struct untold *)left)->slot;
+    const struct seen_slot *b = ((const struct untold *)right)->slot;
+
+    if (a->callsite != b->callsite)
+        return a->callsite < b->callsite ? -1 : 1;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    return (a->event > b->event) - (a->event < b->event);
+}
+
+/* The stacks of samples that are not told yet, in order.  The hits of all go to their call
+ * sites.  */
+static size_t take_untold(struct ingest_samples *samples, struct untold *untold)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; samples->seen.slots && i <= samples->seen.mask; i++) {
         struct seen_slot *slot = &samples->seen.slots[i];
-        struct profile_sample_sum sum = { .callsite = slot->callsite, .count = slot->hits };
 
         if (slot->hits == 0)
             continue;
         samples->callsites[slot->callsite - 1].hits += slot->hits;
-        slot->hits = 0;
-        if (slot->space == 0 || !ingest->sink.sample_sum)
-            continue;
-        sum.process_id = samples->spaces[slot->space - 1].process;
-        sum.weight_ns = profile_multiply(sum.count, ingest->period_ns);
-        status = ingest_sink_status(ingest->sink.sample_sum(ingest->sink.context, &sum), error);
+        if (slot->thread)
+            untold[count++].slot = slot;
+        else
+            slot->hits = 0;
     }
+    if (count > 1)
+        qsort(untold, count, sizeof *untold, compare_untold);
+    return count;
+}
+
+static enum profile_status tell_slot(struct profile_ingest *ingest, struct seen_slot *slot,
+                                     struct profile_error *error)
+{
+    const struct ingest_thread *thread = &ingest->threads[slot->thread - 1];
+    struct profile_sample_sum sum = { .process_id = thread->process_id,
+                                      .callsite = slot->callsite,
+                                      .count = slot->hits,
+                                      .event = slot->event,
+                                      .first_ns = ingest->samples->first_ns,
+                                      .last_ns = ingest->samples->last_ns };
+
+    *(slot->event ? &sum.amount : &sum.weight_ns) = slot->amount;
+    if (ingest->sink.sums_of_threads) {
+        sum.process = thread->process;
+        sum.thread = thread->koid;
+    }
+    slot->hits = slot->amount = 0;
+    if (!ingest->sink.sample_sum)
+        return PROFILE_OK;
+    return ingest_sink_status(ingest->sink.sample_sum(ingest->sink.context, &sum), error);
+}
+
+enum profile_status ingest_sample_tell(struct profile_ingest *ingest, struct profile_error *error)
+{
+    struct ingest_samples *samples = ingest->samples;
+    enum profile_status status = ingest_sample_settle(ingest, error);
+    struct untold *untold;
+    size_t count;
+
+    if (status != PROFILE_OK || samples->seen.used == 0)
+        return status;
+    untold = calloc(samples->seen.used, sizeof *untold);
+    if (!untold)
+        return profile_no_memory(error);
+    count = take_untold(samples, untold);
+    for (size_t i = 0; i < count && status == PROFILE_OK; i++)
+        status = tell_slot(ingest, untold[i].slot, error);
+    free(untold);
+    samples->has_times = false;
     return status;
 }
 

@@ -20,8 +20,10 @@ struct seen_slot {
     uint32_t quarter;  /* lower half of the other half */
     uint32_t callsite; /* raw; 0: free */
     uint32_t final;    /* of the call site, which is 0 or known from the beginning */
-    uint32_t space;    /* of the process; 0: not of samples */
-    uint64_t hits;     /* with this stack, not told yet */
+    uint32_t thread;   /* of the first sample; 0: not of samples */
+    uint32_t event;    /* as in struct profile_sample */
+    uint64_t hits;     /* samples, not told yet */
+    uint64_t amount;   /* of all these samples: nanoseconds, or of the event */
 };
 
 struct seen_stacks {
