@@ -105,6 +105,16 @@ static bool add_unwound(struct perf_trace *trace, struct perf_data_words chain,
     return good && (is_whole || continue_chain(trace, chain, addresses[count - 1]));
 }
 
+/* Whether user code is in a callchain.  The processor may remember calls that others made, so that
+ * perf uses them only where it is; where there is no callchain at all, they are all there is.  */
+static bool has_user_part(const struct perf_trace *trace, struct perf_data_words chain)
+{
+    for (size_t i = 0; i < chain.count; i++)
+        if (perf_data_word(trace->data, chain, i) == CONTEXT_USER)
+            return true;
+    return chain.count == 0;
+}
+
 /* The calls that the processor remembers, in place of a walk of the user's stack: the addresses of
  * the calls themselves.  */
 static bool add_calls(struct perf_trace *trace, struct perf_data_words branches)
@@ -173,7 +183,8 @@ bool trace_take_sample(struct perf_trace *trace, const struct perf_data_record *
                                     .cpu = record->cpu,
                                     .event = record->event };
     unsigned mode = record->misc & 7;
-    bool has_calls = event->branch_type & BRANCH_CALL_STACK && from->branches.count >= 3;
+    bool has_calls = event->branch_type & BRANCH_CALL_STACK && from->branches.count >= 3 &&
+                     has_user_part(trace, from->chain);
     const uint64_t *unwound;
     size_t unwound_count;
     uint64_t cookie = 0;
@@ -183,7 +194,7 @@ bool trace_take_sample(struct perf_trace *trace, const struct perf_data_record *
     good = trace_unwind(trace, record, &unwound, &unwound_count, &is_whole) &&
            add_chain(trace, from->chain, mode, has_calls || unwound_count > 0, &cookie);
     if (good && trace->address_count == 0 && from->ip != 0 &&
-        (unwound_count == 0 || mode != MODE_USER))
+        (mode != MODE_USER || (unwound_count == 0 && !has_calls)))
         good = trace_add_address(trace, mode == MODE_HYPERVISOR || mode >= MODE_GUEST_KERNEL
                                             ? elsewhere(from->ip)
                                             : from->ip);

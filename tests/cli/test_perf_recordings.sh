@@ -1,0 +1,253 @@
+#!/bin/sh
+# Recordings made here, by perf of this machine: every CPU, make, exec, threads, a deleted program, compressed, through a pipe, several
+# events. The sums of each event, and the samples of each function by itself and in all, are those of perf script and perf report.
+set -eu
+cd "$WORK"
+. "$ROOT/tests/cli/fail.sh"
+
+event=cpu-clock
+if ! perf record -q -e $event -F 999 -g -o probe.data -- true >err 2>&1; then
+    echo "SKIP: perf record does not run here: $(head -n 1 err)"
+    exit 0
+fi
+
+cat >work.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define APART __attribute__((noinline, noclone))
+
+static volatile unsigned long sum;
+
+static double cpu(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+APART void leaf(void)
+{
+    for (unsigned i = 0; i < 100000; i++)
+        sum += i;
+}
+
+APART void one(void)
+{
+    for (double end = cpu() + 0.05; cpu() < end; sum++)
+        leaf();
+}
+
+APART void two(void)
+{
+    for (double end = cpu() + 0.05; cpu() < end; sum++)
+        for (unsigned i = 0; i < 100000; i++)
+            sum += i;
+}
+
+APART void three(unsigned depth)
+{
+    if (depth > 0)
+        three(depth - 1);
+    else
+        two();
+    sum++;
+}
+
+APART void touch(char *bytes, unsigned size)
+{
+    for (unsigned i = 0; i < size; i += 4096)
+        bytes[i] = (char)sum++;
+}
+
+APART void *in_thread(void *unused)
+{
+    one();
+    sum++;
+    return unused;
+}
+
+APART void before_exec(char **argv)
+{
+    two();
+    execl(argv[2], argv[2], "after", (char *)NULL);
+}
+
+APART void after_exec(void)
+{
+    one();
+    sum++;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    pthread_t thread;
+
+    if (strcmp(what, "one") == 0)
+        one();
+    else if (strcmp(what, "two") == 0)
+        two();
+    else if (strcmp(what, "three") == 0)
+        three(5);
+    else if (strcmp(what, "exec") == 0)
+        before_exec(argv);
+    else if (strcmp(what, "after") == 0)
+        after_exec();
+    else if (strcmp(what, "touch") == 0) {
+        touch(malloc(8 << 20), 8 << 20);
+        three(2);
+    } else if (strcmp(what, "threads") == 0) {
+        pthread_create(&thread, NULL, in_thread, NULL);
+        three(3);
+        pthread_join(thread, NULL);
+    }
+    return sum == 1;
+}
+END
+cflags=-fno-omit-frame-pointer
+if echo "int main(void) { return 0; }" | ${CC:-gcc} -mno-omit-leaf-frame-pointer -xc - -o probe 2>/dev/null; then
+    cflags="$cflags -mno-omit-leaf-frame-pointer"
+fi
+# shellcheck disable=SC2086
+${CC:-gcc} -O1 -g0 $cflags -fno-optimize-sibling-calls -pthread -Wl,--build-id -o work work.c
+cp work other
+# The caller of a function without a frame of its own (leaf) is not in callchains: perf misses it, too.
+functions='leaf|one|two|three|touch|in_thread|before_exec|after_exec|main'
+
+# What perf says: of an event its sum, and of each function its own and all.
+perf_counts() { # perf_counts FILE EVENT
+    perf script -i "$1" --no-inline -F event,period,ip,sym,dso 2>/dev/null | awk -v event="$2" -v wanted="^($functions)\$" '
+        function close_sample(   name) {
+            if (period == "") return
+            sum += period
+            for (name in seen) total[name] += period
+            delete seen
+            period = ""
+        }
+        /^ *[0-9]+ +[^ ]+: *$/ {
+            close_sample()
+            name = $2
+            sub(/:[a-zA-Z]*:?$/, "", name)
+            sub(/:$/, "", name)
+            if (name == event) period = $1
+            leaf = 1
+            next
+        }
+        NF >= 2 && period != "" {
+            if ($2 ~ wanted && $NF ~ /\/(work|other)\)$/) {
+                seen[$2] = 1
+                if (leaf) self[$2] += period
+            }
+            leaf = 0
+        }
+        END {
+            close_sample()
+            printf "sum %d\n", sum
+            for (name in total) printf "%s %d %d\n", name, self[name], total[name]
+        }' | LC_ALL=C sort
+}
+own_counts() { # own_counts FILE TYPE
+    fxt2pprof -q --no-inlines --root none --format folded --sample-type "$2" -o folded "$1" 2>err || fail "$1: $(cat err)"
+    awk -v wanted="^($functions)\$" '
+        {
+            count = $NF
+            sub(/ [0-9]+$/, "")
+            sum += count
+            depth = split($0, names, ";")
+            delete seen
+            for (i = 1; i <= depth; i++) if (names[i] ~ wanted) seen[names[i]] = 1
+            for (name in seen) total[name] += count
+            if (names[depth] ~ wanted) self[names[depth]] += count
+        }
+        END {
+            printf "sum %d\n", sum
+            for (name in total) printf "%s %d %d\n", name, self[name], total[name]
+        }' folded | LC_ALL=C sort
+}
+compare() { # compare FILE EVENT TYPE FUNCTION...: these functions are among them
+    file=$1 what=$2 type=$3
+    shift 3
+    perf_counts "$file" "$what" >theirs
+    own_counts "$file" "$type" >ours
+    cmp -s theirs ours || fail "$file, $what: $(diff theirs ours)"
+    for name in "$@"; do
+        grep -q "^$name [0-9]* [1-9]" ours || fail "$file has no samples of $name: $(cat ours)"
+    done
+}
+record() { # record FILE OPTION... -- COMMAND...
+    file=$1
+    shift
+    perf record -q -e $event -F 999 -g -o "$file" "$@" >out 2>err || fail "perf record $*: $(cat err)"
+}
+
+record threads.data -- ./work threads
+compare threads.data $event cpu leaf two three in_thread
+
+# A process that runs another program, which has the same functions elsewhere.
+record exec.data -- ./work exec "$PWD/other"
+compare exec.data $event cpu before_exec after_exec
+
+printf 'all: one two three\none two three:\n\t@./work $@\n' >Makefile
+record make.data -- make -s -j2
+compare make.data $event cpu leaf two three
+
+# Every CPU: kernel and idle, and whatever else runs here.
+if perf record -q -a -e $event -F 999 -g -o all.data -- ./work three >out 2>err; then
+    compare all.data $event cpu two three
+    # Samples that a kernel function ends, and of idle CPUs.
+    perf script -i all.data --no-inline -F pid,ip,sym,dso -G 2>/dev/null | awk '/\[kernel.kallsyms\]/ { n++ } END { print n + 0 }' >theirs
+    fxtq import -q all.data -o all.fxtq 2>err || fail "$(cat err)"
+    fxtq -f csv --no-header all.fxtq "SELECT count(*) FROM cpu_sample JOIN callsite ON callsite.id = callsite_id JOIN frame ON frame.id = frame_id
+        JOIN module ON module.id = module_id WHERE module.name = '[kernel.kallsyms]'" >ours 2>err || fail "$(cat err)"
+    cmp -s theirs ours || fail "samples in the kernel: perf has $(cat theirs), here are $(cat ours)"
+else
+    echo "no recording of every CPU: $(head -n 1 err)"
+fi
+
+# A program that is gone: neither has names for it, but as many samples.
+cp work gone
+record gone.data -- sh -c './gone three & sleep 0.02; rm gone; wait'
+perf_counts gone.data $event | grep '^sum' >theirs
+own_counts gone.data cpu | grep '^sum' >ours
+cmp -s theirs ours || fail "a deleted program: $(diff theirs ours)"
+perf script -i gone.data --no-inline -F ip,sym,dso -G 2>/dev/null | grep -c '/gone' >theirs || true
+[ "$(cat theirs)" -gt 0 ] || fail 'no samples of the deleted program'
+fxtq import -q gone.data -o gone.fxtq 2>err || fail "$(cat err)"
+fxtq -f csv --no-header gone.fxtq "SELECT count(*) FROM cpu_sample JOIN callsite ON callsite.id = callsite_id JOIN frame ON frame.id = frame_id
+    JOIN module ON module.id = module_id WHERE module.name LIKE '%/gone'" >ours 2>err || fail "$(cat err)"
+cmp -s theirs ours || fail "samples of a deleted program: perf has $(cat theirs), here are $(cat ours)"
+
+# Compressed, and through a pipe.
+if perf record -q -z -e $event -F 999 -g -o packed.data -- ./work three >out 2>err; then
+    compare packed.data $event cpu two three
+else
+    echo "no compressed recording: $(head -n 1 err)"
+fi
+perf record -q --buildid-mmap -e $event -F 999 -g -o - -- ./work three 2>err >pipe.data || fail "perf record -o -: $(cat err)"
+compare pipe.data $event cpu two three
+
+# Callers from copies of stacks.
+perf record -q -e $event:u -F 499 --call-graph dwarf -o dwarf.data -- ./work three >out 2>err || fail "perf record: $(cat err)"
+compare dwarf.data $event cpu two three
+
+# Several events of one file, beside perf report: of each event its sum and every function's own.
+perf record -q -e $event:u -e page-faults:u -F 999 -g -o events.data -- ./work touch >out 2>err || fail "perf record: $(cat err)"
+perf report -i events.data --stdio --no-children --no-inline -g none -F period,overhead,sym -t '|' 2>/dev/null | awk -F'|' -v wanted="^($functions)\$" '
+    /^# Samples:/ { split($0, quoted, "\047"); event = quoted[2]; sub(/:[a-zA-Z]*$/, "", event) }
+    /^# Event count/ { sub(/.*: /, ""); print event, "sum", $0 + 0 }
+    /^ *[0-9]+ *\|/ { name = $3; sub(/^ *\[.\] */, "", name); sub(/ *$/, "", name); if (name ~ wanted) print event, name, $1 + 0 }' | LC_ALL=C sort >reported
+for what in $event page-faults; do
+    type=$what
+    [ "$what" = page-faults ] || type=cpu
+    compare events.data "$what" "$type" "$([ "$type" = cpu ] && echo two || echo touch)"
+    sed -n "s/^sum /$what sum /p; s/^\([a-z_]* [1-9][0-9]*\) [0-9]*\$/$what \1/p" ours
+done | LC_ALL=C sort >ours.self
+grep -E "^($event|page-faults) " reported >theirs.self || fail "perf report: $(cat reported)"
+cmp -s theirs.self ours.self || fail "perf report: $(diff theirs.self ours.self)"
+[ "$(wc -l <ours.self)" -ge 4 ] || fail "functions of several events: $(cat ours.self)"
