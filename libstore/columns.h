@@ -28,6 +28,7 @@
  *   columns_order.c     rows in the order of a column
  *   columns_rows.c      the rows that a query wants
  *   columns_plan.c      what a virtual table can do for a query
+ *   columns_args.c      arguments, with the texts of their keys
  *   columns_table.c     the virtual tables
  *   columns_serve.c     the virtual tables in place of the plain ones  */
 #ifndef STORE_COLUMNS_H
@@ -44,6 +45,8 @@ enum columns_table {
     COLUMNS_COUNTER,
     COLUMNS_SCHED,
     COLUMNS_WAIT,
+    COLUMNS_SAMPLE,
+    COLUMNS_ARG,
     COLUMNS_TABLES,
 };
 
@@ -55,7 +58,16 @@ struct columns_table_info {
     unsigned count;
     const char *columns[COLUMNS_MOST]; /* in the order of the table, without id */
     unsigned texts;                    /* a bit for each column of short texts */
+    bool has_sets; /* no id, and rows in the order of the first two columns: row i has id i + 1 */
 };
+
+/* Columns of arguments.  Texts and blobs stay in the plain table, and are NULL here.  No group
+ * begins inside of a set of arguments.  */
+enum { ARG_SET, ARG_ORDINAL, ARG_KEY, ARG_TYPE, ARG_VALUE };
+
+/* Whether an argument of that type has such a value: then `args` shows the same as its view does
+ * after it has converted values.  */
+bool columns_arg_fits(int64_t type, enum store_cell_type value);
 
 extern const struct columns_table_info columns_tables[COLUMNS_TABLES];
 

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include <fxt/fxt.h>
+
 #include "base/grow.h"
 
 /* A machine with the other order of bytes reads another number, and no columns.  */
@@ -28,7 +30,35 @@ const struct columns_table_info columns_tables[COLUMNS_TABLES] = {
                        5,
                        { "ts", "dur", "utid", "state", "waker_utid" },
                        1u << 3 },
+    [COLUMNS_SAMPLE] = { STORE_CPU_SAMPLE,
+                         "cpu_sample",
+                         6,
+                         { "ts", "cpu", "utid", "callsite_id", "weight", "sample_type_id" },
+                         0 },
+    [COLUMNS_ARG] = { STORE_ARG,
+                      "arg",
+                      5,
+                      { "arg_set_id", "ordinal", "key_id", "type", "value" },
+                      0,
+                      true },
 };
+
+bool columns_arg_fits(int64_t type, enum store_cell_type value)
+{
+    switch (type) {
+    case FXT_ARG_NULL:
+    case FXT_ARG_UNKNOWN:
+        return value == STORE_NULL;
+    case FXT_ARG_DOUBLE: /* NaN is NULL */
+        return value == STORE_REAL || value == STORE_NULL;
+    case FXT_ARG_STRING:
+        return value == STORE_TEXT;
+    case FXT_ARG_BLOB:
+        return value == STORE_BLOB;
+    default:
+        return type > FXT_ARG_NULL && type < FXT_ARG_UNKNOWN && value == STORE_INTEGER;
+    }
+}
 
 struct head {
     uint64_t magic;

@@ -90,13 +90,15 @@ static bool take_condition(struct plan *plan, int constraint)
     char operation = operation_of(is->op);
     double rows;
 
-    if (!is->usable || !operation || plan->conditions == CONDITIONS_MOST)
+    if (!is->usable || !operation || plan->conditions == CONDITIONS_MOST ||
+        (is->iColumn < 0 && column->value != SERVED_ID))
         return false;
     if (column->value == SERVED_CATEGORY || column->value == SERVED_NAME) {
         if (operation != '=' || !is_binary(plan, constraint))
             return false;
-    } else if (column->value != SERVED_ID && (column->value != SERVED_INTEGER ||
-                                              plan->source->ranges[column->column].has_reals)) {
+    } else if (column->value != SERVED_ID && column->value != SERVED_SET &&
+               (column->value != SERVED_INTEGER ||
+                plan->source->ranges[column->column].has_reals)) {
         return false;
     }
     plan->conditions++;
@@ -106,7 +108,8 @@ static bool take_condition(struct plan *plan, int constraint)
     else if (rows < plan->rows)
         plan->rows = rows;
     take(plan, constraint, operation,
-         column->value == SERVED_ID || column->value == SERVED_INTEGER);
+         column->value == SERVED_ID || column->value == SERVED_SET ||
+             column->value == SERVED_INTEGER);
     return true;
 }
 

@@ -9,6 +9,9 @@
 /* Names of a hostile store: more are left to the plain tables.  */
 #define MOST_NAMES       ((size_t)1 << 24)
 #define MOST_NAMES_BYTES ((size_t)64 << 20)
+/* Ids of strings between the first and the last key of arguments; and texts of keys.  */
+#define MOST_KEY_IDS   ((size_t)1 << 22)
+#define MOST_KEY_BYTES ((size_t)16 << 20)
 
 /* ---- Handles ---- */
 
@@ -52,6 +55,16 @@ static void drop_names(struct store_columns *columns)
     columns->capture_count = 0;
 }
 
+static void drop_keys(struct store_columns *columns)
+{
+    for (size_t i = 0; i < columns->keys.used; i++)
+        free((void *)columns->keys.texts[i].bytes);
+    free((void *)columns->keys.last.bytes);
+    free(columns->keys.texts);
+    free(columns->keys.places);
+    columns->keys = (struct columns_keys){ .places = NULL };
+}
+
 void columns_make_room(struct store_columns *columns)
 {
     if (columns->kept_bytes > KEPT_BYTES)
@@ -63,6 +76,7 @@ static void forget(struct store_columns *columns)
 {
     drop_blocks(columns);
     drop_names(columns);
+    drop_keys(columns);
     for (int table = 0; table < COLUMNS_TABLES; table++) {
         struct columns_source *source = &columns->sources[table];
 
@@ -81,9 +95,17 @@ void columns_drop(void *context)
     if (!columns || --columns->references > 0)
         return;
     forget(columns);
+    columns_finalize(columns);
+    free(columns);
+}
+
+void columns_finalize(struct store_columns *columns)
+{
     (void)sqlite3_finalize(columns->hold);
     (void)sqlite3_finalize(columns->block);
-    free(columns);
+    (void)sqlite3_finalize(columns->key);
+    (void)sqlite3_finalize(columns->argument);
+    columns->hold = columns->block = columns->key = columns->argument = NULL;
 }
 
 /* ---- The state of the store ---- */
@@ -166,6 +188,29 @@ static int load_source(struct store_columns *columns, enum columns_table table)
     return SQLITE_OK;
 }
 
+/* Arguments: whether ids of keys are few enough, and whether some slices have two sets.  */
+static int look_at_args(struct store_columns *columns)
+{
+    struct columns_source *source = &columns->sources[COLUMNS_ARG];
+    const struct columns_range *range = &source->ranges[ARG_KEY];
+    sqlite3_stmt *row = NULL;
+    int code;
+
+    if (!source->is_there)
+        return SQLITE_OK;
+    if (source->directory.rows > 0 &&
+        (!(source->sorted >> ARG_SET & 1) || range->has_nulls || range->has_reals ||
+         (uint64_t)range->maximum - (uint64_t)range->minimum >= MOST_KEY_IDS))
+        source->is_there = false;
+    code = sqlite3_prepare_v2(columns->db, "SELECT 1 FROM main.arg_set_end LIMIT 1", -1, &row,
+                              NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(row);
+    columns->has_arg_ends = code == SQLITE_ROW;
+    (void)sqlite3_finalize(row);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
 static int look(struct store_columns *columns)
 {
     struct store_error error;
@@ -179,6 +224,8 @@ static int look(struct store_columns *columns)
     for (int table = 0; table < COLUMNS_TABLES && columns->are_current && code == SQLITE_OK;
          table++)
         code = load_source(columns, (enum columns_table)table);
+    if (code == SQLITE_OK)
+        code = look_at_args(columns);
     if (code != SQLITE_OK)
         forget(columns);
     return code;
@@ -226,10 +273,16 @@ static uint8_t *copy(const uint8_t *bytes, size_t size)
     return result;
 }
 
-static bool row_value(sqlite3_stmt *row, bool is_text, int64_t *value, uint8_t *type)
+static bool row_value(sqlite3_stmt *row, bool is_text, bool is_argument, int64_t *value,
+                      uint8_t *type)
 {
     double real;
 
+    *value = 0;
+    *type = BLOCK_NULL;
+    if (is_argument && sqlite3_column_type(row, 1) != SQLITE_INTEGER &&
+        sqlite3_column_type(row, 1) != SQLITE_FLOAT)
+        return true; /* texts and blobs are in the plain table alone */
     switch (sqlite3_column_type(row, 1)) {
     case SQLITE_INTEGER:
         *value = sqlite3_column_int64(row, 1);
@@ -245,8 +298,6 @@ static bool row_value(sqlite3_stmt *row, bool is_text, int64_t *value, uint8_t *
         return is_text && block_text_number((const char *)sqlite3_column_text(row, 1),
                                             (size_t)sqlite3_column_bytes(row, 1), value);
     case SQLITE_NULL:
-        *value = 0;
-        *type = BLOCK_NULL;
         return true;
     default:
         return false;
@@ -259,15 +310,16 @@ struct remade {
 };
 
 /* The rows of a group, from the plain table.  */
-static int read_rows(sqlite3_stmt *row, const struct columns_group *group, bool is_text,
-                     struct remade *out)
+static int read_rows(sqlite3_stmt *row, const struct columns_group *group,
+                     const struct columns_table_info *info, unsigned column, struct remade *out)
 {
     int code = SQLITE_DONE;
     unsigned i = 0;
 
     while (i < group->count && (code = sqlite3_step(row)) == SQLITE_ROW) {
-        if (sqlite3_column_int64(row, 0) != group->first_id + (int64_t)i ||
-            !row_value(row, is_text, &out->values[i], &out->types[i]))
+        if ((!info->has_sets && sqlite3_column_int64(row, 0) != group->first_id + (int64_t)i) ||
+            !row_value(row, info->texts >> column & 1, info->has_sets && column == ARG_VALUE,
+                       &out->values[i], &out->types[i]))
             return SQLITE_CORRUPT;
         i++;
     }
@@ -282,8 +334,10 @@ static int remake(struct store_columns *columns, enum columns_table table,
                   uint8_t **out)
 {
     const struct columns_table_info *info = &columns_tables[table];
-    char *sql = sqlite3_mprintf("SELECT id, \"%w\" FROM main.\"%w\" WHERE id >= ?1 ORDER BY id",
-                                info->columns[column], info->name);
+    char *sql = sqlite3_mprintf("SELECT %s, \"%w\" FROM main.\"%w\" WHERE %s >= ?1 ORDER BY %s",
+                                info->has_sets ? "arg_set_id" : "id", info->columns[column],
+                                info->name, info->has_sets ? "arg_set_id" : "id",
+                                info->has_sets ? "arg_set_id, ordinal" : "id");
     struct remade *remade = malloc(sizeof *remade);
     sqlite3_stmt *row = NULL;
     int code = sql && remade ? sqlite3_prepare_v2(columns->db, sql, -1, &row, NULL) : SQLITE_NOMEM;
@@ -291,9 +345,10 @@ static int remake(struct store_columns *columns, enum columns_table table,
     columns->damaged++;
     sqlite3_free(sql);
     if (code == SQLITE_OK)
-        code = sqlite3_bind_int64(row, 1, group->first_id);
+        code = sqlite3_bind_int64(
+            row, 1, info->has_sets ? group->shapes[ARG_SET].minimum : group->first_id);
     if (code == SQLITE_OK)
-        code = read_rows(row, group, info->texts >> column & 1, remade);
+        code = read_rows(row, group, info, column, remade);
     if (code == SQLITE_OK) {
         block_pack(remade->values, remade->types, group->count, shape, remade->packed);
         *out = copy(remade->packed, shape->size);
@@ -417,6 +472,51 @@ size_t columns_group_of_id(const struct columns_directory *directory, int64_t id
             high = middle;
     }
     return low < directory->count && id >= directory->groups[low].first_id ? low : directory->count;
+}
+
+/* In the group.  */
+static int lower_bound_in(struct store_columns *columns, enum columns_table table, unsigned column,
+                          int64_t value, size_t group, int64_t *out)
+{
+    const struct columns_group *of = &columns->sources[table].directory.groups[group];
+    unsigned low = 0, high = of->count;
+    struct block block;
+    int code = columns_view(columns, table, group, column, &block);
+
+    while (code == SQLITE_OK && low < high) {
+        unsigned middle = low + (high - low) / 2;
+
+        if (block_value(&block, middle) < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *out = of->first_row + (int64_t)low;
+    return code;
+}
+
+int columns_lower_bound(struct store_columns *columns, enum columns_table table, unsigned column,
+                        int64_t value, size_t *hint, int64_t *out)
+{
+    const struct columns_directory *directory = &columns->sources[table].directory;
+    size_t low = 0, high = directory->count;
+
+    if (*hint < high && directory->groups[*hint].shapes[column].minimum < value &&
+        value <= directory->groups[*hint].shapes[column].maximum)
+        low = high = *hint;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (directory->groups[middle].shapes[column].maximum < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *out = directory->rows;
+    if (low == directory->count)
+        return SQLITE_OK;
+    *hint = low;
+    return lower_bound_in(columns, table, column, value, low, out);
 }
 
 /* ---- Names ---- */
@@ -595,5 +695,77 @@ int columns_load_captures(struct store_columns *columns)
         free(columns->captures);
         columns->captures = NULL;
     }
+    return code;
+}
+
+/* ---- Keys of arguments ---- */
+
+static int add_key(struct columns_keys *keys, sqlite3_stmt *row, uint32_t *place)
+{
+    const void *text = sqlite3_column_text(row, 0);
+    size_t length = (size_t)sqlite3_column_bytes(row, 0);
+    char *bytes = text ? malloc(length + 1) : NULL;
+
+    if (!bytes ||
+        !base_make_room(&keys->texts, &keys->capacity, keys->used + 1, sizeof *keys->texts)) {
+        free(bytes);
+        return SQLITE_NOMEM;
+    }
+    memcpy(bytes, text, length + 1);
+    free((void *)keys->last.bytes);
+    keys->last = (struct columns_text){ .bytes = bytes, .length = (uint32_t)length };
+    if (keys->bytes + length + sizeof *keys->texts > MOST_KEY_BYTES)
+        return SQLITE_OK;
+    keys->bytes += length + sizeof *keys->texts;
+    keys->texts[keys->used] = keys->last;
+    keys->last.bytes = NULL;
+    *place = (uint32_t)(2 + keys->used++);
+    return SQLITE_OK;
+}
+
+static int find_key(struct store_columns *columns, int64_t id, uint32_t *place)
+{
+    int code = SQLITE_OK;
+
+    if (!columns->key)
+        code = sqlite3_prepare_v3(columns->db, "SELECT text FROM main.string WHERE id = ?1", -1,
+                                  SQLITE_PREPARE_PERSISTENT, &columns->key, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(columns->key, 1, id);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(columns->key);
+    if (code == SQLITE_DONE)
+        *place = 1;
+    if (code == SQLITE_ROW)
+        code = add_key(&columns->keys, columns->key, place);
+    if (columns->key)
+        (void)sqlite3_reset(columns->key);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+int columns_load_key(struct store_columns *columns, int64_t id, const struct columns_text **out)
+{
+    struct columns_keys *keys = &columns->keys;
+    const struct columns_range *range = &columns->sources[COLUMNS_ARG].ranges[ARG_KEY];
+    size_t at;
+    int code = SQLITE_OK;
+
+    *out = NULL;
+    if (id < range->minimum || id > range->maximum)
+        return SQLITE_OK;
+    if (!keys->places) {
+        keys->first = range->minimum;
+        keys->count = (size_t)(range->maximum - range->minimum) + 1;
+        keys->places = calloc(keys->count, sizeof *keys->places);
+        if (!keys->places)
+            return SQLITE_NOMEM;
+    }
+    at = (size_t)(id - keys->first);
+    if (keys->places[at] == 0)
+        code = find_key(columns, id, &keys->places[at]);
+    if (code == SQLITE_OK && keys->places[at] > 1)
+        *out = &keys->texts[keys->places[at] - 2];
+    else if (code == SQLITE_OK && keys->places[at] == 0)
+        *out = &keys->last;
     return code;
 }

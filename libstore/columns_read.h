@@ -8,19 +8,31 @@
 
 #include "libstore/columns.h"
 
+struct columns_text {
+    const char *bytes;
+    uint32_t length, rank;
+};
+
 /* Category and name by event_name.id, which counts from 1.  Texts have their place among all texts
  * as rank: equal ones have equal ranks.  */
 struct columns_names {
-    struct columns_text {
-        const char *bytes;
-        uint32_t length, rank;
-    } * texts[2]; /* categories, names: of count + 1 items */
+    struct columns_text *texts[2]; /* categories, names: of count + 1 items */
     uint32_t *sorted[2];
     size_t count;
     char *bytes;
 };
 
 enum { COLUMNS_CATEGORY, COLUMNS_NAME };
+
+/* Texts of string.id, each looked up when it is first needed: the keys of arguments.  */
+struct columns_keys {
+    int64_t first;
+    size_t count;     /* of ids from `first` on */
+    uint32_t *places; /* of each: 0 not looked up, 1 no such string, else 2 + its place in texts */
+    struct columns_text *texts;
+    size_t used, capacity, bytes;
+    struct columns_text last; /* looked up when `texts` has as much as it may */
+};
 
 struct columns_index {
     uint32_t *rows; /* in the order of the column's values; NULL: not made yet */
@@ -45,13 +57,16 @@ struct store_columns {
     sqlite3 *db;
     unsigned references;
     unsigned holds; /* cursors that are open: the state of the store is that of `hold` */
-    sqlite3_stmt *hold, *block;
-    bool was_looked; /* at data_version */
+    sqlite3_stmt *hold, *block, *key;
+    sqlite3_stmt *argument; /* what `args` shows of an argument whose value is not in columns */
+    bool was_looked;        /* at data_version */
     uint32_t data_version;
     bool are_current; /* false: the plain tables answer */
     struct columns_source sources[COLUMNS_TABLES];
     struct columns_names names;
     bool has_names;
+    struct columns_keys keys;
+    bool has_arg_ends; /* arg_set_end has rows */
     int64_t *captures; /* of tracks, by track.id; INT64_MIN: no such track */
     size_t capture_count;
     size_t kept_bytes;
@@ -83,9 +98,22 @@ int columns_view(struct store_columns *columns, enum columns_table table, size_t
 size_t columns_group_of_row(const struct columns_directory *directory, int64_t row);
 size_t columns_group_of_id(const struct columns_directory *directory, int64_t id);
 
+/* The first row whose value is at least that, in a column whose values grow; the number of rows if
+ * there is none.  *hint is a group where it may be, and becomes the one where it is.  SQLite's
+ * code.  */
+int columns_lower_bound(struct store_columns *columns, enum columns_table table, unsigned column,
+                        int64_t value, size_t *hint, int64_t *out);
+
 /* Load the names, or the captures of tracks, once.  SQLite's code.  */
 int columns_load_names(struct store_columns *columns);
 int columns_load_captures(struct store_columns *columns);
+
+/* The text of a string; NULL if there is no such string.  It is valid until the last cursor closes,
+ * but &columns->keys.last only until the next call.  SQLite's code.  */
+int columns_load_key(struct store_columns *columns, int64_t id, const struct columns_text **out);
+
+/* The statements of a connection that is about to close.  */
+void columns_finalize(struct store_columns *columns);
 
 /* Make cursors forget the blocks that they look at (columns_table.c).  */
 void columns_forget_blocks(struct columns_cursor *cursors);

@@ -225,8 +225,7 @@ static bool passes_all(const struct columns_cursor *cursor)
 
 /* ---- One row after the other ---- */
 
-/* From the current row on, the first one that passes.  */
-static int settle(struct columns_cursor *cursor)
+int rows_settle(struct columns_cursor *cursor)
 {
     while (cursor->row >= cursor->from && cursor->row < cursor->to) {
         bool skipped = false;
@@ -276,6 +275,7 @@ static int next_plain(struct columns_cursor *cursor)
 {
     int code = sqlite3_step(cursor->plain);
 
+    cursor->row++; /* the rowid of what has no id */
     cursor->at_end = code != SQLITE_ROW;
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
@@ -284,6 +284,8 @@ int rows_next(struct columns_cursor *cursor)
 {
     if (cursor->plain)
         return next_plain(cursor);
+    if (cursor_table(cursor)->served->has_args)
+        return args_next(cursor);
     if (cursor->list) {
         cursor->at++;
         return settle_in_list(cursor);
@@ -292,7 +294,7 @@ int rows_next(struct columns_cursor *cursor)
     if (cursor->tested == 0 && cursor->row >= cursor->first && cursor->row < cursor->limit &&
         cursor->row >= cursor->from && cursor->row < cursor->to)
         return SQLITE_OK;
-    return settle(cursor);
+    return rows_settle(cursor);
 }
 
 void rows_release(struct columns_cursor *cursor)
@@ -308,6 +310,10 @@ void rows_release(struct columns_cursor *cursor)
     cursor->first = cursor->limit = 0;
     cursor->viewed = 0;
     cursor->at_end = false;
+    cursor->row = 0;
+    cursor->low_set = INT64_MIN;
+    cursor->high_set = INT64_MAX;
+    cursor->is_in_ends = false;
 }
 
 /* ---- The plain table ---- */
@@ -429,6 +435,14 @@ static void narrow_ids(struct columns_cursor *cursor, int64_t low, int64_t high)
         cursor->to = to;
 }
 
+static void narrow_sets(struct columns_cursor *cursor, int64_t low, int64_t high)
+{
+    if (low > cursor->low_set)
+        cursor->low_set = low;
+    if (high < cursor->high_set)
+        cursor->high_set = high;
+}
+
 /* Returns false if no row can pass.  */
 static bool add_condition(struct columns_cursor *cursor, char operation,
                           const struct served_column *column, sqlite3_value *value)
@@ -443,6 +457,11 @@ static bool add_condition(struct columns_cursor *cursor, char operation,
         if (!rows_bounds(operation, value, &low, &high))
             return false;
         narrow_ids(cursor, low, high);
+        return true;
+    case SERVED_SET:
+        if (!rows_bounds(operation, value, &low, &high))
+            return false;
+        narrow_sets(cursor, low, high);
         return true;
     case SERVED_CATEGORY:
     case SERVED_NAME:
@@ -553,7 +572,7 @@ static int start_rows(struct columns_cursor *cursor)
     if (equality && cursor->filtered > SCANS_BEFORE_INDEX)
         return start_index(cursor, equality);
     cursor->row = cursor->step > 0 ? cursor->from : cursor->to - 1;
-    return settle(cursor);
+    return rows_settle(cursor);
 }
 
 /* ---- Rows in an order ---- */
@@ -632,6 +651,8 @@ static int start_columns(struct columns_cursor *cursor, const char *text, sqlite
         cursor->at_end = true;
         return SQLITE_OK;
     }
+    if (table->served->has_args)
+        return args_start(cursor);
     if (!is_natural(cursor, &wanted))
         return start_sorted(cursor, &wanted);
     if (wanted.key_count > 0 && wanted.keys[0].is_id && wanted.keys[0].is_descending)

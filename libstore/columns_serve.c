@@ -5,8 +5,10 @@
  * tables with columns are made once more there, with the text that schemas/store.sql has.  */
 #include "libstore/columns_table.h"
 
-static const char *const views[] = { "slices",        "instant",  "thread_slice", "async_slice",
-                                     "process_slice", "counters", "sched",        "thread_state" };
+static const char *const views[] = {
+    "slices",   "instant", "thread_slice", "async_slice", "process_slice",
+    "counters", "sched",   "thread_state", "perf_sample", "cpu_profile_stack_sample"
+};
 
 static enum store_status run(struct store *store, char *sql, struct store_error *error)
 {
@@ -110,9 +112,7 @@ void store_columns_close(struct store *store)
 {
     if (!store->serving)
         return;
-    (void)sqlite3_finalize(store->serving->hold);
-    (void)sqlite3_finalize(store->serving->block);
-    store->serving->hold = store->serving->block = NULL;
+    columns_finalize(store->serving);
     columns_drop(store->serving);
     store->serving = NULL;
 }

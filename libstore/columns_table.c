@@ -16,6 +16,7 @@ const struct served_table served_tables[] = {
     { "slice",
       COLUMNS_SLICE,
       true,
+      false,
       14,
       { ID("id"),
         INTEGER("ts", 0),
@@ -34,6 +35,7 @@ const struct served_table served_tables[] = {
     { "slice_data",
       COLUMNS_SLICE,
       false,
+      false,
       11,
       { ID("id"), INTEGER("ts", 0), INTEGER("dur", 1), INTEGER("track_id", 2),
         INTEGER("name_id", 3), INTEGER("depth", 4), INTEGER("parent_id", 5),
@@ -42,10 +44,12 @@ const struct served_table served_tables[] = {
     { "counter",
       COLUMNS_COUNTER,
       false,
+      false,
       4,
       { ID("id"), INTEGER("ts", 0), INTEGER("track_id", 1), { "value", "", SERVED_NUMBER, 2 } } },
     { "sched_slice",
       COLUMNS_SCHED,
+      false,
       false,
       7,
       { ID("id"),
@@ -58,6 +62,7 @@ const struct served_table served_tables[] = {
     { "thread_wait",
       COLUMNS_WAIT,
       false,
+      false,
       6,
       { ID("id"),
         INTEGER("ts", 0),
@@ -65,6 +70,26 @@ const struct served_table served_tables[] = {
         INTEGER("utid", 2),
         { "state", "TEXT", SERVED_TEXT, 3 },
         INTEGER("waker_utid", 4) } },
+    { "cpu_sample",
+      COLUMNS_SAMPLE,
+      false,
+      false,
+      7,
+      { ID("id"), INTEGER("ts", 0), INTEGER("cpu", 1), INTEGER("utid", 2),
+        INTEGER("callsite_id", 3), INTEGER("weight", 4), INTEGER("sample_type_id", 5) } },
+    { "args",
+      COLUMNS_ARG,
+      false,
+      true,
+      8,
+      { { "arg_set_id", "INTEGER", SERVED_SET, ARG_SET },
+        { "key", "TEXT", SERVED_KEY, ARG_KEY },
+        { "flat_key", "TEXT", SERVED_KEY, ARG_KEY },
+        { "int_value", "INTEGER", SERVED_INT_VALUE, ARG_VALUE },
+        { "string_value", "TEXT", SERVED_STRING_VALUE, ARG_VALUE },
+        { "real_value", "REAL", SERVED_REAL_VALUE, ARG_VALUE },
+        { "value_type", "TEXT", SERVED_VALUE_TYPE, ARG_TYPE },
+        { "display_value", "TEXT", SERVED_DISPLAY_VALUE, ARG_VALUE } } },
 };
 const unsigned served_table_count = sizeof served_tables / sizeof *served_tables;
 
@@ -153,6 +178,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
     struct columns_cursor **at = &columns->cursors;
 
     rows_release(cursor);
+    (void)sqlite3_finalize(cursor->ends);
     while (*at != cursor)
         at = &(*at)->next;
     *at = cursor->next;
@@ -190,7 +216,11 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
     const struct columns_cursor *cursor = (const struct columns_cursor *)base;
 
-    *out = cursor->plain ? sqlite3_column_int64(cursor->plain, 0) : id_of(cursor);
+    if (cursor->plain)
+        *out = cursor_table(cursor)->served->has_args ? cursor->row
+                                                      : sqlite3_column_int64(cursor->plain, 0);
+    else
+        *out = cursor_table(cursor)->served->has_args ? args_rowid(cursor) : id_of(cursor);
     return SQLITE_OK;
 }
 
@@ -271,6 +301,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numbe
         sqlite3_result_value(context, sqlite3_column_value(cursor->plain, number));
         return SQLITE_OK;
     }
+    if (table->served->has_args)
+        return args_column(cursor, context, is);
     if (is->value == SERVED_ID) {
         sqlite3_result_int64(context, id_of(cursor));
         return SQLITE_OK;

@@ -18,6 +18,14 @@ enum served_value {
     SERVED_NAME,
     SERVED_TYPE,    /* 'internal_slice' */
     SERVED_CAPTURE, /* of its track */
+    /* Of arguments (columns_args.c): */
+    SERVED_SET,
+    SERVED_KEY,
+    SERVED_INT_VALUE,
+    SERVED_STRING_VALUE,
+    SERVED_REAL_VALUE,
+    SERVED_VALUE_TYPE,
+    SERVED_DISPLAY_VALUE,
 };
 
 struct served_column {
@@ -30,7 +38,7 @@ struct served_column {
 struct served_table {
     const char *name;
     enum columns_table table;
-    bool has_names;
+    bool has_names, has_args;
     unsigned count;
     struct served_column columns[SERVED_MOST];
 };
@@ -91,6 +99,13 @@ struct columns_cursor {
     size_t at, count;
 
     sqlite3_stmt *plain; /* or those of the plain table, which is not NULL then */
+
+    /* Of arguments: sets from low_set to high_set; after those of the rows, the ones that
+     * arg_set_end adds to another set, which is shown in their place.  */
+    int64_t low_set, high_set, shown_set;
+    sqlite3_stmt *ends;
+    bool is_in_ends;
+    size_t hint; /* for columns_lower_bound() */
 };
 
 static inline struct columns_vtab *cursor_table(const struct columns_cursor *cursor)
@@ -104,12 +119,24 @@ int rows_start(struct columns_cursor *cursor, int plan, const char *text, int ar
 int rows_next(struct columns_cursor *cursor);
 void rows_release(struct columns_cursor *cursor);
 
+/* From the current row on, the first one that passes.  SQLite's code.  */
+int rows_settle(struct columns_cursor *cursor);
+
 /* The block of a column for the current row, and the row's place in it.  SQLite's code.  */
 int rows_view(struct columns_cursor *cursor, unsigned column);
 
 /* The values of an operator that an integer column may have; false: none.  As SQLite compares: a
  * text that looks like a number is one.  */
 bool rows_bounds(char operation, sqlite3_value *value, int64_t *low, int64_t *high);
+
+/* ---- Arguments (columns_args.c) ---- */
+
+/* After the range of rows is known.  SQLite's code.  */
+int args_start(struct columns_cursor *cursor);
+int args_next(struct columns_cursor *cursor);
+int args_column(struct columns_cursor *cursor, sqlite3_context *context,
+                const struct served_column *is);
+int64_t args_rowid(const struct columns_cursor *cursor);
 
 /* ---- The module (columns_table.c) ---- */
 

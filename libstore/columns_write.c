@@ -6,11 +6,16 @@
 
 #include "libstore/store_tables.h"
 
+/* Larger sets of arguments may leave a table without columns.  */
+#define MOST_IN_SET 256u
+
 /* Rows of a table that have no group yet.  */
 struct pending {
     int64_t first_id;
     unsigned count;
     bool is_left_out; /* a value cannot be packed: the table has no columns */
+    bool has_last;
+    int64_t last_set, last_ordinal; /* of a table with sets: its row before */
     int64_t (*values)[BLOCK_ROWS];
     uint8_t (*types)[BLOCK_ROWS];
 };
@@ -63,6 +68,8 @@ static enum store_status flush(struct columns_writer *writer, enum columns_table
     group->first_id = pending->first_id;
     group->count = pending->count;
     group->base = writer->next_block;
+    group->first_row = directory->rows;
+    directory->rows += pending->count;
     writer->next_block += columns_tables[table].count;
     for (unsigned i = 0; i < columns_tables[table].count && status == STORE_OK; i++) {
         struct block_shape *shape = &group->shapes[i];
@@ -99,6 +106,33 @@ static struct pending *next_row(struct columns_writer *writer, enum columns_tabl
         pending->first_id = id;
     pending->count++;
     return pending;
+}
+
+/* The id of the next row of a table with sets.  Rows that do not come in order leave it out.  */
+static enum store_status enter_set(struct columns_writer *writer, enum columns_table table,
+                                   int64_t set, int64_t ordinal, int64_t *id,
+                                   struct store_error *error)
+{
+    const struct columns_directory *directory = &writer->directories[table];
+    struct pending *pending = &writer->pending[table];
+    enum store_status status = STORE_OK;
+
+    if (!pending->has_last) {
+        pending->last_set = directory->count > 0
+                                ? directory->groups[directory->count - 1].shapes[ARG_SET].maximum
+                                : INT64_MIN;
+        pending->last_ordinal = INT64_MAX;
+    }
+    if (set < pending->last_set || (set == pending->last_set && (ordinal <= pending->last_ordinal ||
+                                                                 pending->count == BLOCK_ROWS)))
+        pending->is_left_out = true;
+    else if (set != pending->last_set && pending->count > BLOCK_ROWS - MOST_IN_SET)
+        status = flush(writer, table, error);
+    pending->has_last = true;
+    pending->last_set = set;
+    pending->last_ordinal = ordinal;
+    *id = directory->rows + pending->count + 1;
+    return status;
 }
 
 static void put_real(double real, int64_t *value, uint8_t *type)
@@ -147,6 +181,54 @@ static enum store_status add_rows(struct columns_writer *writer, enum columns_ta
     return STORE_OK;
 }
 
+/* An argument.  Its text or blob stays in the plain table.  */
+static enum store_status add_arg(struct columns_writer *writer, const int64_t numbers[ARG_VALUE],
+                                 enum store_cell_type type, int64_t value,
+                                 struct store_error *error)
+{
+    struct pending *pending = &writer->pending[COLUMNS_ARG];
+    int64_t id = 0;
+    enum store_status status = enter_set(writer, COLUMNS_ARG, numbers[ARG_SET],
+                                         numbers[ARG_ORDINAL], &id, error);
+
+    if (!columns_arg_fits(numbers[ARG_TYPE], type))
+        pending->is_left_out = true;
+    if (status != STORE_OK || pending->is_left_out)
+        return status;
+    if (!next_row(writer, COLUMNS_ARG, id, error))
+        return error->status;
+    for (unsigned c = 0; c < ARG_VALUE; c++) {
+        pending->values[c][pending->count - 1] = numbers[c];
+        pending->types[c][pending->count - 1] = BLOCK_INTEGER;
+    }
+    pending->values[ARG_VALUE][pending->count - 1] = value;
+    pending->types[ARG_VALUE][pending->count - 1] = type == STORE_INTEGER ? BLOCK_INTEGER
+                                                    : type == STORE_REAL  ? BLOCK_REAL
+                                                                          : BLOCK_NULL;
+    return STORE_OK;
+}
+
+static enum store_status add_args(struct columns_writer *writer, const struct store_batch *batch,
+                                  struct store_error *error)
+{
+    enum store_status status = STORE_OK;
+
+    for (size_t i = 0;
+         i < batch->rows && status == STORE_OK && !writer->pending[COLUMNS_ARG].is_left_out; i++) {
+        const struct store_cell *row = &batch->cells[i * batch->columns];
+        int64_t numbers[ARG_VALUE], value = 0;
+
+        for (unsigned c = 0; c < ARG_VALUE; c++)
+            numbers[c] = row[c].value.integer;
+        if (row[ARG_VALUE].type == STORE_REAL)
+            memcpy(&value, &row[ARG_VALUE].value.real, sizeof value);
+        else if (row[ARG_VALUE].type == STORE_INTEGER)
+            value = row[ARG_VALUE].value.integer;
+        status = add_arg(writer, numbers, row[ARG_VALUE].type, value, error);
+    }
+    return status;
+}
+
 enum store_status columns_writer_add(struct columns_writer *writer, const struct store_batch *batch,
                                      struct store_error *error)
 {
@@ -154,7 +236,9 @@ enum store_status columns_writer_add(struct columns_writer *writer, const struct
         return STORE_OK;
     for (int table = 0; table < COLUMNS_TABLES; table++)
         if (columns_tables[table].table == batch->table && !writer->pending[table].is_left_out)
-            return add_rows(writer, (enum columns_table)table, batch, error);
+            return columns_tables[table].has_sets
+                       ? add_args(writer, batch, error)
+                       : add_rows(writer, (enum columns_table)table, batch, error);
     return STORE_OK;
 }
 
@@ -195,12 +279,37 @@ static enum store_status scan_row(struct columns_writer *writer, enum columns_ta
     return STORE_OK;
 }
 
+static enum store_status scan_arg(struct columns_writer *writer, sqlite3_stmt *row,
+                                  struct store_error *error)
+{
+    static const enum store_cell_type types[] = { [SQLITE_INTEGER] = STORE_INTEGER,
+                                                  [SQLITE_FLOAT] = STORE_REAL,
+                                                  [SQLITE_TEXT] = STORE_TEXT,
+                                                  [SQLITE_BLOB] = STORE_BLOB,
+                                                  [SQLITE_NULL] = STORE_NULL };
+    enum store_cell_type type = types[sqlite3_column_type(row, ARG_VALUE)];
+    int64_t numbers[ARG_VALUE], value = 0;
+    double real = 0;
+
+    for (int c = 0; c < ARG_VALUE; c++)
+        numbers[c] = sqlite3_column_int64(row, c);
+    if (type == STORE_INTEGER)
+        value = sqlite3_column_int64(row, ARG_VALUE);
+    if (type == STORE_REAL) {
+        real = sqlite3_column_double(row, ARG_VALUE);
+        memcpy(&value, &real, sizeof value);
+    }
+    return add_arg(writer, numbers, type, value, error);
+}
+
 static enum store_status scan(struct columns_writer *writer, enum columns_table table,
                               struct store_error *error)
 {
     const char *columns = store_tables[columns_tables[table].table].columns;
-    char *sql = sqlite3_mprintf("SELECT %s FROM main.\"%w\" ORDER BY id", columns,
-                                columns_tables[table].name);
+    bool has_sets = columns_tables[table].has_sets;
+    char *sql = sqlite3_mprintf("SELECT %s FROM main.\"%w\" ORDER BY %s", columns,
+                                columns_tables[table].name,
+                                has_sets ? "arg_set_id, ordinal" : "id");
     enum store_status status = STORE_OK;
     sqlite3_stmt *row = NULL;
     int code = sql ? sqlite3_prepare_v2(writer->store->db, sql, -1, &row, NULL) : SQLITE_NOMEM;
@@ -211,6 +320,7 @@ static enum store_status scan(struct columns_writer *writer, enum columns_table 
     while (status == STORE_OK && !writer->pending[table].is_left_out &&
            (code = sqlite3_step(row)) == SQLITE_ROW)
         status = writer->store->interrupted ? store_fail(error, STORE_STOPPED, "interrupted")
+                 : has_sets                 ? scan_arg(writer, row, error)
                                             : scan_row(writer, table, row, error);
     if (status != STORE_OK) {
         (void)sqlite3_finalize(row);

@@ -42,6 +42,18 @@ SUITE = [
     "SELECT * FROM sched_slice ORDER BY id DESC",
     "SELECT * FROM thread_wait ORDER BY id",
     "SELECT * FROM thread_state ORDER BY id",
+    "SELECT * FROM cpu_sample ORDER BY id",
+    "SELECT * FROM perf_sample ORDER BY id",
+    "SELECT * FROM cpu_profile_stack_sample ORDER BY id",
+    "SELECT utid, count(*), sum(weight), min(callsite_id), typeof(cpu), typeof(weight) FROM cpu_sample GROUP BY utid, 5, 6 ORDER BY 1, 5, 6",
+    "SELECT * FROM args",
+    "SELECT arg_set_id, key, typeof(int_value), typeof(string_value), typeof(real_value), value_type, typeof(display_value), display_value FROM args",
+    "SELECT * FROM args WHERE arg_set_id = 7", "SELECT * FROM args WHERE arg_set_id IN (9, 2, 2, 5, NULL, 'x') ORDER BY arg_set_id, key",
+    "SELECT * FROM args WHERE arg_set_id BETWEEN 3 AND 9.5 AND key > 'a' ORDER BY arg_set_id, key, display_value",
+    "SELECT count(*), sum(int_value), sum(real_value), max(string_value), min(display_value) FROM args WHERE arg_set_id >= 100",
+    "SELECT count(*) FROM args WHERE arg_set_id = 3 OR arg_set_id = 5 OR key = 'n'", "SELECT count(*) FROM args WHERE rowid IS NOT NULL",
+    "SELECT s.id, a.key, a.display_value FROM slice AS s LEFT JOIN args AS a USING (arg_set_id) WHERE s.id < 300 ORDER BY s.id, a.key, 3",
+    "SELECT flat_key, value_type, count(*), count(DISTINCT display_value) FROM args GROUP BY 1, 2 ORDER BY 1, 2",
     "SELECT typeof(id), typeof(ts), typeof(dur), typeof(name), typeof(category), typeof(parent_id), typeof(arg_set_id), typeof(type),"
     " typeof(async_id), typeof(capture_id), count(*) FROM slice GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10",
     "SELECT typeof(value), count(*) FROM counter GROUP BY 1 ORDER BY 1",
@@ -76,15 +88,21 @@ TABLES = {
     "thread_wait": ["id", "ts", "dur", "utid", "waker_utid"],
     "thread_slice": ["id", "ts", "dur", "track_id", "utid", "upid", "depth", "parent_id"],
     "thread_state": ["id", "ts", "dur", "cpu", "utid", "waker_utid"],
+    "cpu_sample": ["id", "ts", "cpu", "utid", "callsite_id", "weight", "sample_type_id"],
+    "perf_sample": ["id", "ts", "utid", "capture_id", "weight"],
+    "args": ["arg_set_id", "int_value"],
 }
 TEXTS = {"slice": ["name", "category", "cat", "type"], "sched_slice": ["end_state"], "thread_wait": ["state"],
-         "thread_slice": ["name", "thread_name"], "thread_state": ["state"], "counter": ["value"]}
+         "thread_slice": ["name", "thread_name"], "thread_state": ["state"], "counter": ["value"],
+         "args": ["key", "string_value", "real_value", "value_type", "display_value"]}
 ODD = ["NULL", "'5'", "'x'", "5.5", "-1", "1e30", "x'35'", "9223372036854775807", "-9223372036854775808", "''"]
 
 
 def value(r, table, column):
     if r.random() < 0.12:
         return r.choice(ODD)
+    if table == "args":
+        return f"(SELECT {column} FROM args WHERE arg_set_id >= {r.randrange(1, 3000)} ORDER BY arg_set_id, key, display_value LIMIT 1)"
     return f"(SELECT {column} FROM {table} WHERE id >= {r.randrange(1, 3000)} ORDER BY id LIMIT 1)"
 
 
@@ -113,7 +131,8 @@ def where(r, table, prefix=""):
 def order(r, table, columns):
     """One that leaves no two rows equal."""
     keys = [f"{c} {r.choice(['ASC', 'DESC'])}" for c in r.sample(columns, r.randrange(0, 3))]
-    return " ORDER BY " + ", ".join(keys + [f"id {r.choice(['', 'DESC'])}"])
+    last = columns if "id" not in columns else [f"id {r.choice(['', 'DESC'])}"]
+    return " ORDER BY " + ", ".join(keys + last)
 
 
 def one(r):

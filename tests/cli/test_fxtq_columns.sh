@@ -9,6 +9,8 @@ fxtq=$O/bin/fxtq
 "$O/bench/fxtgen" --kind spans --count 4500 --stacks 50 >spans.fxt
 "$O/bench/fxtgen" --kind events --count 3000 --stacks 30 >events.fxt
 "$O/bench/fxtgen" --mix events=60,sched=40 --count 5000 >mix.fxt
+"$O/bench/fxtgen" --count 5000 >samples.fxt
+"$O/tests/tools/fxt_every_kind" >every.fxt
 
 served() { "$fxtq" --no-header "$1" "SELECT count(*) FROM temp.sqlite_schema WHERE name = 'slice'"; }
 plain() { cp "$1" "$2" && sqlite3 "$2" 'DROP TABLE column_data'; }
@@ -19,8 +21,8 @@ same() { # same STORE PLAIN: the answers to script.sql
 }
 
 # Every query of the suite, and random ones; those that were seen to fail are in the suite.
-for trace in spans events mix; do
-    "$fxtq" import -q $trace.fxt -o $trace.fxtq
+for trace in spans events mix samples every; do
+    "$fxtq" import -q $trace.fxt -o $trace.fxtq 2>import.err || [ $trace = every ] || fail "$trace: $(cat import.err)"
     plain $trace.fxtq $trace.plain.fxtq
     [ "$(served $trace.fxtq)$(served $trace.plain.fxtq)" = 10 ] || fail "$trace: served $(served $trace.fxtq), plain $(served $trace.plain.fxtq)"
 done
@@ -28,14 +30,27 @@ done
     python3 "$queries" suite
     python3 "$queries" random 5 60
 } | python3 "$queries" script >script.sql
-for trace in spans events mix; do same $trace.fxtq $trace.plain.fxtq; done
+for trace in spans events mix samples every; do same $trace.fxtq $trace.plain.fxtq; done
 
 # Columns without plain rows would not be noticed otherwise: sqlite3 reads the same rows.
-for table in slice_data counter sched_slice thread_wait; do
+for table in slice_data counter sched_slice thread_wait cpu_sample; do
     "$fxtq" --no-header mix.fxtq "SELECT count(*), sum(id), sum(ts) FROM $table" >a
     sqlite3 -separator "$(printf '\t')" mix.fxtq "SELECT count(*), sum(id), sum(ts) FROM $table" >b
     cmp -s a b || fail "$table: $(cat a b)"
 done
+
+# Arguments of the begins and of the ends of slices; keys that are missing; values that are not of their type.
+cp every.fxtq args.fxtq
+"$fxtq" import -q events.fxt -o args.fxtq
+for edit in "INSERT INTO arg_set_end SELECT arg_set_id, arg_set_id + 1 FROM arg WHERE arg_set_id % 3 = 0 GROUP BY 1" \
+    "DELETE FROM string WHERE id = (SELECT min(key_id) FROM arg)" "UPDATE arg SET value = 'x' WHERE arg_set_id = 20"; do
+    sqlite3 args.fxtq "$edit"
+    plain args.fxtq args.plain.fxtq
+    "$fxtq" upgrade -q args.fxtq
+    [ "$(served args.fxtq)" = 1 ] || fail "no columns after $edit"
+    same args.fxtq args.plain.fxtq
+done
+[ "$("$fxtq" --no-header args.fxtq 'SELECT count(*) FROM arg_set_end')" -gt 100 ] || fail "no arguments of ends"
 
 # The rest needs fewer queries.
 {
