@@ -29,6 +29,7 @@ struct functions {
         unsigned version;
     } shapes[SHAPES_KEPT];
     unsigned next_shape;
+    unsigned nested; /* functions that run a statement now */
 };
 
 /* Make functions->stacks current and give them their names.  SQLITE_OK or an error, with *error as
@@ -47,6 +48,7 @@ void functions_drop(void *functions);
 int scalar_register(sqlite3 *db, struct functions *functions);
 int percentile_register(sqlite3 *db);
 int tables_register(sqlite3 *db, struct functions *functions);
+int timeline_register(sqlite3 *db, struct functions *functions);
 
 /* All of them.  Returns SQLite's code.  */
 int functions_register(sqlite3 *db);

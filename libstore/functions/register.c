@@ -69,6 +69,8 @@ int functions_register(sqlite3 *db)
         code = selection_register(db);
     if (code == SQLITE_OK)
         code = tables_register(db, functions);
+    if (code == SQLITE_OK)
+        code = timeline_register(db, functions);
     functions_drop(functions);
     return code;
 }
