@@ -142,35 +142,44 @@ int main(void)
     (void)fprintf(map, "%lx %zx trampoline\n", (unsigned long)(room + 32), sizeof code);
     (void)fclose(map);
     trampoline = (void (*)(void (*)(void)))(uintptr_t)(room + 32);
-    while (clock() < CLOCKS_PER_SEC / 3)
-        through(trampoline);
     (void)puts(path);
-    return 0;
+    (void)fflush(stdout);
+    for (;;)
+        through(trampoline);
 }
 CODE
 "${CC:-cc}" -O2 -g -fomit-frame-pointer -o trampoline trampoline.c
-sampler-capture cpu -o trampoline.fxt -- ./trampoline >path 2>err || fail "status $?: $(cat err)"
-rm "$(cat path)"
-fxt2pprof -f folded trampoline.fxt >folded 2>/dev/null
-awk '{ all += $NF; if ($0 ~ /main;through;trampoline;work /) found += $NF } END { exit !(all && found >= 0.9 * all) }' folded ||
-    fail "the trampoline's caller: $(head -n 5 folded)"
+# while_running PATTERN COMMAND...: a capture of a command that has written to the file path, and then does not end.
+while_running() {
+    : >path
+    pattern=$1
+    shift
+    "$@" >path &
+    running=$!
+    until [ -s path ]; do sleep 0.05; done
+    sampler-capture cpu -d 2 -p "$running" -o running.fxt 2>err || fail "status $?: $(cat err)"
+    kill -KILL "$running"
+    wait "$running" || :
+    rm "/tmp/perf-$running.map"
+    fxt2pprof -f folded running.fxt >stacks 2>/dev/null
+    awk -v pattern="$pattern" '{ all += $NF; if ($0 ~ pattern) found += $NF } END { exit !(all && found >= 0.9 * all) }' stacks ||
+        fail "$pattern: $(head -n 5 stacks)"
+}
+while_running 'main;through;trampoline;work ' ./trampoline
 
 # Python functions as frames of their own, although Python keeps no frame pointers.
 cat >functions.py <<'CODE'
-import time
 def leaf():
     return sum(i * i % 7 for i in range(300))
 def outer():
-    while time.process_time() < 0.5:
+    while True:
         leaf()
+print("begins", flush=True)
 outer()
 CODE
 for python in python3 python3.12 python3.13 python3.14 "${PYENV_ROOT:-${HOME:-/}/.pyenv}"/versions/3.1[2-9]*/bin/python3; do
     "$python" -c 'import sys; sys.activate_stack_trampoline("perf")' 2>/dev/null || continue
-    sampler-capture cpu -o python.fxt -- "$python" -X perf functions.py 2>err || fail "$python: $(cat err)"
-    fxt2pprof -f folded python.fxt >folded 2>/dev/null
-    awk '{ all += $NF; if ($0 ~ /^python3[^;]*;_start;.*;py::outer:.*;py::leaf:/) found += $NF } END { exit !(all && found >= 0.5 * all) }' folded ||
-        fail "$python: $(tail -n 5 folded)"
+    while_running '^python3[^;]*;_start;.*;py::outer:.*;py::leaf:' "$python" -X perf functions.py
     echo "$python: Python functions are frames"
     exit 0
 done
