@@ -76,7 +76,10 @@ PROGRAMS := fxtdump fxtcat fxt2pprof fxtsym fxtdiff fxtq sampler-capture
 # Shared by all, linked into each with hidden symbols, never installed.
 sources_base := $(wildcard base/*.c)
 # perf.data files; likewise.
-sources_perf := $(wildcard libperf/*.c)
+sources_perf := $(filter-out $(if $(HAVE_IPT),,libperf/trace_aux.c),$(wildcard libperf/*.c))
+# The files of Fuchsia's insntrace; likewise.
+sources_ptlist := $(if $(HAVE_IPT),$(wildcard libptlist/*.c))
+flags_libperf := $(if $(HAVE_IPT),-DPERF_HAVE_INSN)
 sources_fxt := $(wildcard libfxt/*.c libfxt/fidl/*.c)
 sources_symbolize := $(wildcard libsymbolize/*.c)
 sources_unwind := $(wildcard libunwind/*.c libunwind/cfi/*.c)
@@ -118,10 +121,10 @@ links_fxtq := $(if $(HAVE_EDIT),-ledit)
 links_sampler-capture := -lpthread
 
 with_insn := $(if $(HAVE_IPT),insn)
-libs_fxtdump := symbolize unwind fxt # libperf's zstd is libfxt's
+libs_fxtdump := $(with_insn) symbolize unwind fxt # libperf's zstd is libfxt's
 libs_fxtcat := profile $(with_insn) symbolize unwind fxt
 libs_fxt2pprof := profile $(with_insn) symbolize unwind fxt
-libs_fxtsym := symbolize unwind fxt
+libs_fxtsym := $(with_insn) symbolize unwind fxt
 libs_fxtdiff := store compare profile $(with_insn) symbolize unwind fxt
 libs_fxtq := store compare profile $(with_insn) symbolize unwind fxt
 libs_sampler-capture := $(with_insn) unwind fxt
@@ -243,7 +246,7 @@ needs_store := profile $(with_insn) symbolize unwind fxt
 $(foreach l,$(LIBRARIES),$(eval $(call library_rules,$(l))))
 
 # What programs share is an archive: each takes what it needs, and links no library that only others need.
-$(O)/cli.a: $(call objects,cli) $(call objects,perf) $(call objects,base)
+$(O)/cli.a: $(call objects,cli) $(call objects,perf) $(call objects,ptlist) $(call objects,base)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -304,7 +307,7 @@ $(EXTENSION): $(extension_objects) $(O)/libprofile/write/folded_name.o $(O)/libp
 # ---- Tests ----
 
 # Tests see the private headers too, so they link the libraries' objects, not the archives.
-TEST_OBJECTS := $(foreach l,base perf $(filter-out trace,$(LIBRARIES)),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
+TEST_OBJECTS := $(foreach l,base perf ptlist $(filter-out trace,$(LIBRARIES)),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
 # Of the preloaded library, what replaces nothing.
 TEST_OBJECTS += $(patsubst %,$(O)/sampler-capture/heap/shim/%.o,poisson shim_live shim_cfi cfi_full shim_object stack)
 TEST_OBJECTS += $(call objects,cli) $(patsubst %.c,$(O)/%.o,$(TEST_SUPPORT))
@@ -331,17 +334,21 @@ $(O)/tests/tools/flame_page: $(call objects,flame)
 $(patsubst %.c,$(O)/%.o,$(TEST_SOURCES) $(TOOL_SOURCES) $(TEST_SUPPORT)): | $(O)/.deps-unit
 
 # Generators and stopwatches; tests use them too, nobody installs them.
+# What programs that read inputs as cmd/cli does are linked with.
+inputs_libraries := $(patsubst %,$(O)/lib/libfxt%.a,$(with_insn) symbolize unwind) $(O)/lib/libfxt.a
+inputs_links := $(if $(with_insn),$(libs_insn)) $(libs_symbolize) $(libs_fxt)
+
 .PHONY: bench-tools
 bench-tools: $(BENCH_FILES) $(FXTGEN)
 
-$(filter-out $(O)/bench/symcache $(O)/bench/sqlrows $(O)/bench/unwind $(O)/bench/tracing $(O)/bench/insnpackets,$(BENCH_FILES)): $(O)/%: $(O)/%.o $(O)/cli.a $(O)/lib/libfxtsymbolize.a $(O)/lib/libfxtunwind.a $(O)/lib/libfxt.a
+$(filter-out $(O)/bench/symcache $(O)/bench/sqlrows $(O)/bench/unwind $(O)/bench/tracing $(O)/bench/insnpackets,$(BENCH_FILES)): $(O)/%: $(O)/%.o $(O)/cli.a $(inputs_libraries)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) $(libs_fxt)
+	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(inputs_links)
 
-$(O)/bench/sqlrows: $(O)/bench/sqlrows.o $(O)/cli.a $(O)/lib/libfxtsymbolize.a $(O)/lib/libfxtunwind.a $(O)/lib/libfxt.a
+$(O)/bench/sqlrows: $(O)/bench/sqlrows.o $(O)/cli.a $(inputs_libraries)
 	$(Q)mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) $(libs_fxt) -lsqlite3
+	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(inputs_links) -lsqlite3
 
 # It takes the cache apart, so it wants what the archive hides.
 $(O)/bench/symcache: $(O)/bench/symcache.o $(call objects,symbolize) $(call objects,base)
@@ -413,7 +420,7 @@ fuzz: $(O)/.deps-fuzz
 
 fuzz-targets: $(FUZZ_FILES)
 
-$(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,base perf $(filter-out trace,$(LIBRARIES)),$(call objects,$(l)))
+$(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,base perf ptlist $(filter-out trace,$(LIBRARIES)),$(call objects,$(l)))
 	$(call say,LD,$@)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(foreach l,$(LIBRARIES),$(libs_$(l)))
 

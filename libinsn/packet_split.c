@@ -32,9 +32,11 @@ struct state {
 struct insn_splitter {
     struct insn_config config;
     insn_part_fn take;
+    insn_space_fn find; /* NULL: address spaces are not followed */
     void *context;
 
-    uint64_t thread;
+    uint64_t thread, moved_to;
+    bool turned_in_psb; /* at the last PSB packet */
     bool fresh;         /* nothing of the thread's part was delivered yet */
     bool full_ip;       /* its next address is to be written in full */
     struct state begin; /* at bytes[0] */
@@ -69,6 +71,7 @@ enum packet_kind {
     PACKET_RATIO,
     PACKET_IP,
     PACKET_STOP,
+    PACKET_SPACE,
 };
 
 static size_t cyc_size(const uint8_t *bytes, size_t left)
@@ -94,7 +97,7 @@ static size_t extended_size(uint8_t second, enum packet_kind *kind)
         { 0x73, 7, PACKET_TMA },
         { 0x03, 4, PACKET_RATIO },
         { 0xa3, 8, 0 },
-        { 0x43, 8, 0 },
+        { 0x43, 8, PACKET_SPACE },
         { 0xc8, 7, 0 },
         { 0xc3, 11, 0 },
         { 0x62, 2, 0 },
@@ -246,6 +249,7 @@ static void take_packet(struct state *state, const struct insn_config *config,
     case PACKET_IP:
         take_ip(state, packet);
         break;
+    case PACKET_SPACE:
     case PACKET_OTHER:
         break;
     }
@@ -345,6 +349,7 @@ static enum insn_status deliver(struct insn_splitter *splitter, size_t size,
     splitter->used -= size;
     splitter->bytes += size;
     splitter->at = splitter->at > size ? splitter->at - size : 0;
+    splitter->psb_at = splitter->psb_at > size ? splitter->psb_at - size : 0;
     splitter->has_gap = false;
     return status;
 }
@@ -388,8 +393,21 @@ static void note_places(struct insn_splitter *splitter, enum packet_kind kind, s
     }
 }
 
-/* Recognize packets up to a time of at least limit.  False: there are no more whole packets.  */
-static bool recognize(struct insn_splitter *splitter, uint64_t limit)
+enum outcome { AT_END, AT_LIMIT, AT_SPACE };
+
+/* Whether a packet says that another thread runs, moved_to.  */
+static bool moves(struct insn_splitter *splitter, enum packet_kind kind, const uint8_t *packet,
+                  uint64_t ticks)
+{
+    if (!splitter->find || kind != PACKET_SPACE)
+        return false;
+    splitter->moved_to = splitter->find(splitter->context, load(packet + 2, 6) >> 1 << 5, ticks);
+    return splitter->moved_to != splitter->thread;
+}
+
+/* Recognize packets up to a time of at least limit, or to another address space.  AT_END: there are
+ * no more whole packets.  */
+static enum outcome recognize_some(struct insn_splitter *splitter, uint64_t limit)
 {
     while (splitter->at < splitter->used) {
         enum packet_kind kind;
@@ -400,22 +418,66 @@ static bool recognize(struct insn_splitter *splitter, uint64_t limit)
 
         if (length == BAD_PACKET || (!next.synced && kind != PACKET_PSB)) {
             if (!find_psb(splitter))
-                return false;
+                return AT_END;
             continue;
         }
         if (length > left)
-            return false;
+            return AT_END;
+        if (moves(splitter, kind, packet, next.ticks))
+            return AT_SPACE;
         take_packet(&next, &splitter->config, kind, packet);
         if (has_time(kind)) {
             if (next.ticks >= limit)
-                return true;
+                return AT_LIMIT;
             splitter->has_gap = splitter->has_gap && !next.enabled;
         }
+        splitter->turned_in_psb = splitter->turned_in_psb && kind != PACKET_PSBEND;
         splitter->state = next;
         note_places(splitter, kind, length, &before);
         splitter->at += length;
     }
-    return false;
+    return AT_END;
+}
+
+/* From cut on, the packets are of another thread.  What comes after it is recognized again.  */
+static enum insn_status turn_to(struct insn_splitter *splitter, size_t cut, struct state state,
+                                uint64_t thread, struct insn_error *error)
+{
+    enum insn_status status = deliver(splitter, cut, &state, error);
+
+    splitter->at = 0;
+    splitter->state = splitter->begin = state;
+    splitter->has_gap = false;
+    splitter->fresh = true;
+    splitter->thread = thread;
+    return status;
+}
+
+/* Another address space: since tracing was off, or since the PSB packet whose status says so.  */
+static enum insn_status turn_to_space(struct insn_splitter *splitter, struct insn_error *error)
+{
+    const struct state *state = &splitter->state;
+
+    if (splitter->has_gap && !state->enabled)
+        return turn_to(splitter, splitter->gap_at, splitter->gap_state, splitter->moved_to, error);
+    if (state->in_psb && !splitter->turned_in_psb) { /* once: the status may be broken */
+        splitter->turned_in_psb = true;
+        return turn_to(splitter, splitter->psb_at, splitter->psb_state, splitter->moved_to, error);
+    }
+    return turn_to(splitter, splitter->at, *state, splitter->moved_to, error);
+}
+
+/* Recognize packets up to a time of at least limit: *reached, or up to the last whole packet.  */
+static enum insn_status recognize(struct insn_splitter *splitter, uint64_t limit, bool *reached,
+                                  struct insn_error *error)
+{
+    enum insn_status status = INSN_OK;
+    enum outcome outcome;
+
+    while ((outcome = recognize_some(splitter, limit)) == AT_SPACE && status == INSN_OK)
+        status = turn_to_space(splitter, error);
+    *reached = outcome == AT_LIMIT;
+    return status;
 }
 
 /* ---- The splitter ---- */
@@ -435,6 +497,11 @@ enum insn_status insn_splitter_open(const struct insn_config *config, insn_part_
     splitter->fresh = true;
     *out = splitter;
     return INSN_OK;
+}
+
+void insn_splitter_follow(struct insn_splitter *splitter, insn_space_fn find)
+{
+    splitter->find = find;
 }
 
 enum insn_status insn_splitter_feed(struct insn_splitter *splitter, const void *bytes, size_t size,
@@ -472,47 +539,41 @@ static enum insn_status deliver_most(struct insn_splitter *splitter, struct insn
 }
 
 enum insn_status insn_splitter_advance(struct insn_splitter *splitter, uint64_t ticks,
-                                       struct insn_error *error)
+                                       bool *reached, struct insn_error *error)
 {
-    (void)recognize(splitter, ticks);
-    return deliver_most(splitter, error);
+    bool ignored;
+    enum insn_status status = recognize(splitter, ticks, reached ? reached : &ignored, error);
+
+    return status == INSN_OK ? deliver_most(splitter, error) : status;
 }
 
 enum insn_status insn_splitter_switch(struct insn_splitter *splitter, uint64_t ticks,
                                       uint64_t thread, struct insn_error *error)
 {
-    enum insn_status status;
-    struct state state;
-    size_t cut;
+    bool ignored;
+    enum insn_status status = recognize(splitter, ticks, &ignored, error);
+    struct state state = splitter->state;
 
-    (void)recognize(splitter, ticks);
-    cut = splitter->at;
-    state = splitter->state;
+    if (status != INSN_OK)
+        return status;
+    if (thread == splitter->thread && state.in_psb)
+        return deliver(splitter, splitter->psb_at, &splitter->psb_state, error);
     if (thread == splitter->thread)
-        return deliver(splitter, cut, &state, error);
-    if (splitter->has_gap) {
-        cut = splitter->gap_at;
-        state = splitter->gap_state;
-    } else if (splitter->state.in_psb) {
-        cut = splitter->psb_at;
-        state = splitter->psb_state;
-    }
-    status = deliver(splitter, cut, &state, error);
-    splitter->at = 0; /* recognized again */
-    splitter->state = splitter->begin = state;
-    splitter->has_gap = false;
-    splitter->fresh = true;
-    splitter->thread = thread;
-    return status;
+        return deliver(splitter, splitter->at, &state, error);
+    if (splitter->has_gap)
+        return turn_to(splitter, splitter->gap_at, splitter->gap_state, thread, error);
+    if (splitter->state.in_psb)
+        return turn_to(splitter, splitter->psb_at, splitter->psb_state, thread, error);
+    return turn_to(splitter, splitter->at, state, thread, error);
 }
 
 enum insn_status insn_splitter_finish(struct insn_splitter *splitter, struct insn_error *error)
 {
-    struct state state;
+    bool ignored;
+    enum insn_status status = recognize(splitter, UINT64_MAX, &ignored, error);
+    struct state state = splitter->state;
 
-    (void)recognize(splitter, UINT64_MAX);
-    state = splitter->state;
-    return deliver(splitter, splitter->used, &state, error);
+    return status == INSN_OK ? deliver(splitter, splitter->used, &state, error) : status;
 }
 
 void insn_splitter_close(struct insn_splitter *splitter)

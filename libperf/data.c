@@ -371,9 +371,8 @@ static void take_update(struct perf_data *data, struct perf_cursor cursor)
         (void)perf_events_name(data, event, name, strlen(name));
 }
 
-/* Bytes that follow the record and are not in its size.  */
-static uint64_t bytes_after(const struct perf_data *data, uint32_t kind, const uint8_t *bytes,
-                            size_t size)
+uint64_t perf_bytes_after(const struct perf_data *data, uint32_t kind, const uint8_t *bytes,
+                          size_t size)
 {
     if (kind == PERF_DATA_AUXTRACE && size >= 16)
         return perf_load_u64(bytes + 8, data->swap);
@@ -440,7 +439,7 @@ static bool tell_now(struct perf_data *data, const uint8_t *bytes, size_t size, 
         return false;
     }
     if (!is_expanded)
-        data->to_skip = bytes_after(data, kind, bytes, size);
+        data->to_skip = perf_bytes_after(data, kind, bytes, size);
     if (kind >= PERF_DATA_FIRST_OF_PERF && !take_own(data, kind, bytes, size, offset))
         return false;
     return perf_decode(data, bytes, size, offset);

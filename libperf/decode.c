@@ -384,14 +384,27 @@ static void read_deferred(struct perf_cursor *cursor, struct perf_data_record *r
     record->deferred.chain = take_words(cursor, perf_take_u64(cursor));
 }
 
+static void read_aux(struct perf_cursor *cursor, struct perf_data_record *record)
+{
+    record->aux.offset = perf_take_u64(cursor);
+    record->aux.length = perf_take_u64(cursor);
+    record->aux.is_truncated = perf_take_u64(cursor) & PERF_AUX_FLAG_TRUNCATED;
+}
+
+static void read_start(struct perf_cursor *cursor, struct perf_data_record *record)
+{
+    record->pid = perf_take_u32(cursor);
+    record->tid = perf_take_u32(cursor);
+}
+
 static void read_auxtrace(struct perf_cursor *cursor, struct perf_data_record *record)
 {
     record->auxtrace.length = perf_take_u64(cursor);
     record->auxtrace.offset = record->offset + record->size;
-    (void)perf_take_u64(cursor); /* offset in the ring */
+    record->auxtrace.ring_offset = perf_take_u64(cursor);
     (void)perf_take_u64(cursor); /* reference */
     record->auxtrace.index = perf_take_u32(cursor);
-    record->tid = perf_take_u32(cursor);
+    record->tid = record->auxtrace.tid = perf_take_u32(cursor);
     record->auxtrace.cpu = perf_take_u32(cursor);
 }
 
@@ -428,6 +441,12 @@ static void read_other(struct perf_cursor *cursor, struct perf_data_record *reco
         break;
     case PERF_DATA_CALLCHAIN_DEFERRED:
         read_deferred(cursor, record);
+        break;
+    case PERF_DATA_AUX:
+        read_aux(cursor, record);
+        break;
+    case PERF_DATA_ITRACE_START:
+        read_start(cursor, record);
         break;
     case PERF_DATA_AUXTRACE:
         read_auxtrace(cursor, record);

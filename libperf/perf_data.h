@@ -144,6 +144,7 @@ enum perf_data_kind {
     PERF_DATA_SAMPLE = 9,
     PERF_DATA_MMAP2 = 10,
     PERF_DATA_AUX = 11,
+    PERF_DATA_ITRACE_START = 12,
     PERF_DATA_LOST_SAMPLES = 13,
     PERF_DATA_SWITCH = 14,
     PERF_DATA_SWITCH_CPU_WIDE = 15,
@@ -203,6 +204,16 @@ struct perf_data_mapping {
     const char *name; /* path, "[vdso]", "//anon", ... */
 };
 
+/* A run of bytes that hardware wrote: of a buffer of a CPU, or of a thread.  */
+struct perf_data_auxtrace {
+    uint64_t offset;      /* of its bytes in the file */
+    uint64_t length;      /* of them, zeros at the end included */
+    uint64_t ring_offset; /* how many the buffer had before; snapshots: a place in the buffer */
+    uint32_t index;       /* of the buffer */
+    uint32_t tid;         /* UINT32_MAX: any */
+    uint32_t cpu;         /* UINT32_MAX: any */
+};
+
 struct perf_data_record {
     uint32_t kind; /* enum perf_data_kind, or another number */
     uint16_t misc;
@@ -241,11 +252,11 @@ struct perf_data_record {
             uint64_t cookie;
             struct perf_data_words chain;
         } deferred;
+        struct perf_data_auxtrace auxtrace;
         struct {
-            uint64_t offset; /* of its bytes in the file */
-            uint64_t length;
-            uint32_t index, cpu;
-        } auxtrace;
+            uint64_t offset, length; /* in the buffer that the hardware writes to */
+            bool is_truncated;       /* more is lost: the buffer was full */
+        } aux;
     };
 };
 
@@ -258,6 +269,36 @@ enum perf_data_status perf_data_next(struct perf_data *data, const struct perf_d
 
 /* A word of the last record.  */
 uint64_t perf_data_word(const struct perf_data *data, struct perf_data_words words, size_t index);
+
+/* ---- Traces that hardware wrote ---- */
+
+/* What a decoder of Intel PT is told.  */
+struct perf_data_intel_pt {
+    uint32_t pmu_type; /* type of its events */
+    bool has_clock;    /* time stamps can be converted to the clock of the records: */
+    uint64_t time_shift, time_mult, time_zero;
+    bool is_snapshot;
+    uint8_t mtc_freq, max_nonturbo_ratio;
+    uint32_t tsc_numerator, tsc_denominator; /* ticks of the TSC for ticks of the crystal */
+};
+
+/* Read a record AUXTRACE_INFO, the last one that was delivered.  False: of other hardware.  */
+bool perf_data_intel_pt(const struct perf_data *data, const struct perf_data_record *record,
+                        struct perf_data_intel_pt *out);
+
+/* Whether the functions that take offsets can be used; else, those that take what is next.  */
+bool perf_data_can_seek(const struct perf_data *data);
+
+/* Find all records AUXTRACE after a record, for example those that come later than records of a
+ * later time.  False: take returned false, or memory is short.  */
+bool perf_data_find_auxtrace(struct perf_data *data, const struct perf_data_record *from,
+                             bool (*take)(void *context, const struct perf_data_auxtrace *place),
+                             void *context);
+
+/* Read bytes at an offset of the file, or the next ones of the record AUXTRACE that was delivered
+ * last.  Both return how many there are; 0: no more.  */
+size_t perf_data_auxtrace_read(struct perf_data *data, uint64_t offset, void *bytes, size_t size);
+size_t perf_data_auxtrace_next(struct perf_data *data, void *bytes, size_t size);
 
 /* ---- Notices ---- */
 

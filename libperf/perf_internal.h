@@ -7,6 +7,7 @@
  *   expand.c   compressed records
  *   order.c    records that wait for their order, and the blocks that they are in
  *   decode.c   the contents of records
+ *   auxtrace.c traces that hardware wrote
  *   kinds.c    names of kinds and events
  */
 #ifndef PERF_INTERNAL_H
@@ -19,6 +20,8 @@
 
 #define PERF_HEADER_BYTES 8u /* of a record: type, misc, size */
 #define PERF_MAX_RECORD   65536u
+
+#define PERF_AUXTRACE_BYTES 48u /* a record AUXTRACE, without the bytes after it */
 
 /* ---- Bytes of the file (window.c) ---- */
 
@@ -135,6 +138,9 @@ struct perf_data {
 enum perf_data_status perf_fail(struct perf_data_error *error, enum perf_data_status status,
                                 int system_errno, const char *message);
 enum perf_data_status perf_no_memory(struct perf_data_error *error);
+/* Bytes that follow a record of the file and are not in its size.  */
+uint64_t perf_bytes_after(const struct perf_data *data, uint32_t kind, const uint8_t *bytes,
+                          size_t size);
 /* Note damage at offset; count is the member of the notices that counts it.  */
 void perf_note(struct perf_data *data, uint64_t *count, uint64_t offset);
 
@@ -155,6 +161,8 @@ bool perf_window_skip(struct perf_window *window, uint64_t size);
 void perf_window_seek(struct perf_window *window, uint64_t offset, uint64_t end);
 /* Read exactly size bytes at offset of a file that can seek.  */
 bool perf_window_read(struct perf_window *window, uint64_t offset, void *bytes, size_t size);
+/* The same, with less if the file ends.  Returns how many bytes there are.  */
+size_t perf_window_peek(struct perf_window *window, uint64_t offset, void *bytes, size_t size);
 
 /* attributes.c */
 /* Add the event of an attribute; size is what there is of it.  False, with nothing added, when it

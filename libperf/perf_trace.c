@@ -61,6 +61,9 @@ void perf_trace_close(struct perf_trace *trace)
     for (size_t i = 0; i < trace->waiting_count; i++)
         free(trace->waiting[i].addresses);
     free(trace->waiting);
+#ifdef PERF_HAVE_INSN
+    trace_aux_release(trace);
+#endif
     trace_release_tasks(trace);
     fxt_writer_close(trace->writer);
     perf_data_close(trace->data);
@@ -126,6 +129,37 @@ static bool take_ksymbol(struct perf_trace *trace, const struct perf_data_record
     return trace_introduce(trace) && trace_put_code(trace, 0, record->time_ns, line);
 }
 
+static bool count_unused(struct perf_trace *trace, const struct perf_data_record *record)
+{
+    trace->counts.kinds[perf_data_kind_name(record->kind) ? record->kind : 0]++;
+    return true;
+}
+
+#ifdef PERF_HAVE_INSN
+static bool take_hardware(struct perf_trace *trace, const struct perf_data_record *record)
+{
+    return trace_aux_take(trace, record);
+}
+
+static bool take_comm(struct perf_trace *trace, const struct perf_data_record *record)
+{
+    return trace_take_comm(trace, record) &&
+           (!record->comm.is_exec || trace_aux_exec(trace, record));
+}
+#else
+static bool take_hardware(struct perf_trace *trace, const struct perf_data_record *record)
+{
+    bool is_switch = record->kind == PERF_DATA_SWITCH || record->kind == PERF_DATA_SWITCH_CPU_WIDE;
+
+    return is_switch || count_unused(trace, record);
+}
+
+static bool take_comm(struct perf_trace *trace, const struct perf_data_record *record)
+{
+    return trace_take_comm(trace, record);
+}
+#endif
+
 static bool take_record(struct perf_trace *trace, const struct perf_data_record *record)
 {
     if (record->has_time && trace_time(record->time_ns) != record->time_ns) {
@@ -141,7 +175,7 @@ static bool take_record(struct perf_trace *trace, const struct perf_data_record 
     case PERF_DATA_MMAP2:
         return trace_take_mapping(trace, record);
     case PERF_DATA_COMM:
-        return trace_take_comm(trace, record);
+        return take_comm(trace, record);
     case PERF_DATA_FORK:
         return trace_take_fork(trace, record);
     case PERF_DATA_EXIT:
@@ -150,7 +184,12 @@ static bool take_record(struct perf_trace *trace, const struct perf_data_record 
         return take_ksymbol(trace, record);
     case PERF_DATA_SWITCH:
     case PERF_DATA_SWITCH_CPU_WIDE:
-        return take_switch(trace, record);
+        return take_hardware(trace, record) && take_switch(trace, record);
+    case PERF_DATA_AUX:
+    case PERF_DATA_ITRACE_START:
+    case PERF_DATA_AUXTRACE_INFO:
+    case PERF_DATA_AUXTRACE:
+        return take_hardware(trace, record);
     case PERF_DATA_LOST:
     case PERF_DATA_LOST_SAMPLES:
         trace->lost += record->lost;
@@ -175,8 +214,7 @@ static bool take_record(struct perf_trace *trace, const struct perf_data_record 
     case 82:
         return true;
     default:
-        trace->counts.kinds[perf_data_kind_name(record->kind) ? record->kind : 0]++;
-        return true;
+        return count_unused(trace, record);
     }
 }
 
@@ -187,17 +225,33 @@ static bool finish(struct perf_trace *trace)
            trace_put_losses(trace, trace_time(perf_data_facts(trace->data)->last_ns));
 }
 
+/* Packets come before the record that changes what they mean.  NULL: there are no more records.  */
+static bool take_in_turn(struct perf_trace *trace, const struct perf_data_record *record)
+{
+    bool is_done = true;
+
+#ifdef PERF_HAVE_INSN
+    if (!trace_aux_before(trace, record, &is_done))
+        return false;
+#endif
+    trace->pending = is_done ? NULL : record;
+    if (!is_done)
+        return true;
+    return record ? take_record(trace, record) : finish(trace);
+}
+
 /* The bytes of one more record, if it makes some.  */
 static bool take_next(struct perf_trace *trace)
 {
-    const struct perf_data_record *record;
+    const struct perf_data_record *record = trace->pending;
     struct perf_data_error error;
-    enum perf_data_status status = perf_data_next(trace->data, &record, &error);
+    enum perf_data_status status = PERF_DATA_OK;
 
-    if (status == PERF_DATA_OK)
-        return take_record(trace, record);
-    if (status == PERF_DATA_END)
-        return finish(trace);
+    if (!record && !trace->finishing)
+        status = perf_data_next(trace->data, &record, &error);
+    trace->finishing = trace->finishing || status == PERF_DATA_END;
+    if (status == PERF_DATA_OK || status == PERF_DATA_END)
+        return take_in_turn(trace, trace->finishing ? NULL : record);
     trace->failure = status == PERF_DATA_NO_MEMORY ? ENOMEM
                      : error.system_errno          ? error.system_errno
                                                    : EIO;

@@ -93,6 +93,9 @@ struct perf_trace_counts {
     uint64_t unplaced_modules; /* whose object was not found: offsets stand for vaddrs */
     uint64_t mappings_left;    /* beyond 65,536 of a process */
     uint64_t bad_times;        /* records of a time that no trace can have: left out */
+    uint64_t packet_bytes;     /* of Intel PT, taken over */
+    uint64_t unowned_bytes;    /* of packets whose thread is not known: left out */
+    uint64_t truncated;        /* how often packets were lost because a buffer was full */
     uint64_t kinds[128];       /* records that nothing uses, by kind; [0]: unknown kinds */
 };
 

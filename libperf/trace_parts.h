@@ -5,6 +5,7 @@
  *   trace_tasks.c  processes, threads, mappings
  *   trace_stack.c  samples
  *   trace_unwind.c their callers from copies of stacks
+ *   trace_aux.c    packets of Intel PT; built if libipt is installed
  */
 #ifndef PERF_TRACE_PARTS_H
 #define PERF_TRACE_PARTS_H
@@ -115,6 +116,11 @@ struct perf_trace {
     uint64_t order;    /* of the next mapping */
     bool kernel_named; /* its symbols were asked for */
 
+    const struct perf_data_record *pending; /* waits for packets before it */
+    bool finishing;                         /* there are no more records */
+    struct trace_aux *aux;                  /* NULL: no packets */
+    uint32_t pmu_type;                      /* of their event; 0: none */
+
     uint64_t *addresses; /* of the sample that is being made */
     size_t address_count, address_capacity;
     uint64_t unwound[TRACE_MOST_FRAMES];
@@ -130,6 +136,7 @@ static inline uint64_t trace_time(uint64_t time_ns)
 
 /* ---- Records of FXT (trace_write.c).  False: trace->failure is set. ---- */
 
+struct fxt_arg trace_number(const char *name, uint64_t value);
 uint8_t *trace_room(struct perf_trace *trace, size_t size);
 bool trace_put(struct perf_trace *trace, const struct fxt_record *record);
 bool trace_to_tool(struct perf_trace *trace);
@@ -170,6 +177,10 @@ bool trace_take_exit(struct perf_trace *trace, const struct perf_data_record *re
  * thread, as trace_thread_of(), or NULL: trace->failure is set, or no memory.  */
 const struct trace_thread *trace_write_tasks(struct perf_trace *trace, uint32_t pid, uint32_t tid,
                                              bool kernel);
+/* The process of a thread; UINT32_MAX: no record told of it yet.  */
+uint32_t trace_pid_of(const struct perf_trace *trace, uint32_t tid);
+/* Whether a mapping comes in place of another one of its process.  */
+bool trace_replaces_code(const struct perf_trace *trace, const struct perf_data_record *record);
 void trace_release_tasks(struct perf_trace *trace);
 
 /* ---- Samples (trace_stack.c) ---- */
@@ -179,6 +190,20 @@ bool trace_take_deferred(struct perf_trace *trace, const struct perf_data_record
 /* Write the samples that wait, without their user parts.  */
 bool trace_settle_samples(struct perf_trace *trace);
 bool trace_add_address(struct perf_trace *trace, uint64_t address);
+
+/* ---- Packets of Intel PT (trace_aux.c).  False: trace->failure is set. ---- */
+
+#ifdef PERF_HAVE_INSN
+/* Write the packets before a record, or before the end (NULL), or some of them: then *is_done is
+ * false, and bytes were added.  */
+bool trace_aux_before(struct perf_trace *trace, const struct perf_data_record *record,
+                      bool *is_done);
+/* Take a record AUXTRACE_INFO, AUXTRACE, AUX, ITRACE_START or of a context switch.  */
+bool trace_aux_take(struct perf_trace *trace, const struct perf_data_record *record);
+/* A process runs another program: its tasks have changed.  */
+bool trace_aux_exec(struct perf_trace *trace, const struct perf_data_record *record);
+void trace_aux_release(struct perf_trace *trace);
+#endif
 
 /* ---- Copies of stacks (trace_unwind.c) ---- */
 

@@ -17,8 +17,8 @@
 
 /* ---- Numbers ---- */
 
-/* The entry of a pid or tid, made if need be; NULL: no memory.  */
-static struct trace_latest *latest_of(struct trace_numbers *numbers, uint32_t number)
+/* The entry of a pid or tid; NULL: none.  */
+static struct trace_latest *find_latest(const struct trace_numbers *numbers, uint32_t number)
 {
     uint64_t hash = base_hash(number, 0);
     size_t probe;
@@ -27,12 +27,22 @@ static struct trace_latest *latest_of(struct trace_numbers *numbers, uint32_t nu
          id = base_index_next(&numbers->index, hash, &probe))
         if (numbers->items[id - 1].number == number)
             return &numbers->items[id - 1];
+    return NULL;
+}
+
+/* The same, made if need be; NULL: no memory.  */
+static struct trace_latest *latest_of(struct trace_numbers *numbers, uint32_t number)
+{
+    struct trace_latest *found = find_latest(numbers, number);
+
+    if (found)
+        return found;
     if (!base_make_room(&numbers->items, &numbers->capacity, numbers->count + 1,
                         sizeof *numbers->items) ||
         !base_index_reserve(&numbers->index))
         return NULL;
     numbers->items[numbers->count++] = (struct trace_latest){ .number = number };
-    base_index_add(&numbers->index, hash, (uint32_t)numbers->count);
+    base_index_add(&numbers->index, base_hash(number, 0), (uint32_t)numbers->count);
     return &numbers->items[numbers->count - 1];
 }
 
@@ -136,6 +146,15 @@ struct trace_thread *trace_thread_of(struct perf_trace *trace, uint32_t pid, uin
     if (thread)
         *recent = (struct trace_recent){ pid, tid, (uint32_t)(thread - trace->threads) + 1 };
     return thread;
+}
+
+uint32_t trace_pid_of(const struct perf_trace *trace, uint32_t tid)
+{
+    const struct trace_latest *latest = find_latest(&trace->tids, tid);
+
+    if (!latest || !latest->item)
+        return UINT32_MAX;
+    return trace->processes[trace->threads[latest->item - 1].process - 1].pid;
 }
 
 static void set_name(char *to, size_t size, const char *name)
@@ -330,6 +349,25 @@ static bool replaces_file(const struct perf_trace *trace, const struct trace_pro
 
         if (!trace->modules[mapping->module - 1].is_code &&
             start < mapping->start + mapping->length && mapping->start < start + length)
+            return true;
+    }
+    return false;
+}
+
+bool trace_replaces_code(const struct perf_trace *trace, const struct perf_data_record *record)
+{
+    const struct perf_data_mapping *from = &record->mapping;
+    const struct trace_latest *latest = find_latest(&trace->pids, record->pid);
+    const struct trace_process *process;
+
+    if (!latest || !latest->item || from->is_data || from->start > UINT64_MAX - from->length)
+        return false;
+    process = &trace->processes[latest->item - 1];
+    for (size_t i = 0; i < process->mapping_count; i++) {
+        const struct trace_mapping *mapping = &process->mappings[i];
+
+        if (from->start < mapping->start + mapping->length &&
+            mapping->start < from->start + from->length)
             return true;
     }
     return false;

@@ -122,7 +122,7 @@ bool trace_to_cpu(struct perf_trace *trace, uint32_t cpu)
 
 /* ---- The session ---- */
 
-static struct fxt_arg number(const char *name, uint64_t value)
+struct fxt_arg trace_number(const char *name, uint64_t value)
 {
     return (
         struct fxt_arg){ .type = FXT_ARG_UINT64, .name = fxt_inline(name), .value.uint64 = value };
@@ -152,7 +152,7 @@ static bool put_event(struct perf_trace *trace, unsigned type, const char *name,
     return trace_put(trace, &event);
 }
 
-enum { SOFTWARE = 1, CPU_CLOCK = 0, TASK_CLOCK = 1 };
+enum { SOFTWARE = 1, CPU_CLOCK = 0, TASK_CLOCK = 1, DUMMY = 9 };
 
 static bool is_clock(const struct perf_data_event *event)
 {
@@ -186,6 +186,13 @@ static size_t name_length(const struct perf_trace *trace, size_t event)
     return length;
 }
 
+/* Instruction traces have an event without samples, and another one for records about tasks.  */
+static bool is_of_packets(const struct perf_trace *trace, const struct perf_data_event *event)
+{
+    return trace->aux &&
+           (event->type == trace->pmu_type || (event->type == SOFTWARE && event->config == DUMMY));
+}
+
 /* Events that are not the clock of the session.  Their ids count from 1 in the order of the file.
  */
 static bool put_sample_events(struct perf_trace *trace, uint64_t time_ns)
@@ -196,14 +203,14 @@ static bool put_sample_events(struct perf_trace *trace, uint64_t time_ns)
         size_t i = trace->events_written, length = name_length(trace, i);
         const struct perf_data_event *event = perf_data_event(trace->data, i);
 
-        if (i + 1 == trace->clock)
+        if (i + 1 == trace->clock || is_of_packets(trace, event))
             continue;
         copy_text(name, length + 1 < sizeof name ? length + 1 : sizeof name, event->name);
         if (length < sizeof name) {
             memcpy(name, event->name, length);
             name[length] = '\0';
         }
-        const struct fxt_arg args[] = { number("id", i + 1), text("name", name),
+        const struct fxt_arg args[] = { trace_number("id", i + 1), text("name", name),
                                         text("unit", is_clock(event) ? "nanoseconds" : "count") };
 
         if (!trace_to_tool(trace) || !put_event(trace, FXT_EVENT_INSTANT, "sample_event", time_ns,
@@ -244,14 +251,14 @@ static bool put_session(struct perf_trace *trace)
     copy_text(host, sizeof host, known(facts->host));
     find_clock(trace);
     if (trace->clock)
-        args[count++] = number("period_ns", trace->period_ns);
-    args[count++] = number("max_frames", TRACE_MOST_FRAMES);
-    args[count++] = text("layout", "sampler");
+        args[count++] = trace_number("period_ns", trace->period_ns);
+    args[count++] = trace_number("max_frames", TRACE_MOST_FRAMES);
+    args[count++] = text("layout", trace->aux ? "insntrace" : "sampler");
     args[count++] = text("source", "perf");
     args[count++] = text("arch", known(facts->arch));
     if (facts->has_clock) {
-        args[count++] = number("realtime_ns", facts->wall_ns);
-        args[count++] = number("monotonic_ns", facts->clock_ns);
+        args[count++] = trace_number("realtime_ns", facts->wall_ns);
+        args[count++] = trace_number("monotonic_ns", facts->clock_ns);
     }
     args[count++] = text("kernel", known(facts->kernel));
     args[count++] = text("cpu_model", known(facts->cpu));
@@ -444,8 +451,8 @@ bool trace_put_switch(struct perf_trace *trace, const struct perf_data_record *r
 
 bool trace_put_losses(struct perf_trace *trace, uint64_t time_ns)
 {
-    const struct fxt_arg args[] = { number("ring", trace->lost),
-                                    number("throttled", trace->throttled) };
+    const struct fxt_arg args[] = { trace_number("ring", trace->lost),
+                                    trace_number("throttled", trace->throttled) };
 
     if (trace->lost == 0 && trace->throttled == 0)
         return true;

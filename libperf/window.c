@@ -127,21 +127,23 @@ void perf_window_seek(struct perf_window *window, uint64_t offset, uint64_t end)
     window->ended = false;
 }
 
+size_t perf_window_peek(struct perf_window *window, uint64_t offset, void *bytes, size_t size)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t count = read_some(window, offset + done, (uint8_t *)bytes + done, size - done);
+
+        if (count < 0)
+            window->failure = errno;
+        if (count <= 0)
+            break;
+        done += (size_t)count;
+    }
+    return done;
+}
+
 bool perf_window_read(struct perf_window *window, uint64_t offset, void *bytes, size_t size)
 {
-    uint8_t *to = bytes;
-
-    while (size > 0) {
-        ssize_t count = read_some(window, offset, to, size);
-
-        if (count <= 0) {
-            if (count < 0)
-                window->failure = errno;
-            return false;
-        }
-        to += count;
-        offset += (uint64_t)count;
-        size -= (size_t)count;
-    }
-    return true;
+    return perf_window_peek(window, offset, bytes, size) == size;
 }

@@ -194,7 +194,7 @@ START_TEST(parts_do_not_depend_on_how_packets_come)
                 ck_assert_int_eq(insn_splitter_feed(splitter, written.bytes + at, size, NULL),
                                  INSN_OK);
                 at += size;
-                ck_assert_int_eq(insn_splitter_advance(splitter, 1000 * i, NULL), INSN_OK);
+                ck_assert_int_eq(insn_splitter_advance(splitter, 1000 * i, NULL, NULL), INSN_OK);
             }
             switch_to(1000 * (i + 1) - 400, 1 + i % 2);
         }

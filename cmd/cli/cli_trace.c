@@ -10,6 +10,7 @@
 #include "cmd/cli/cli_input.h"
 #include "cmd/cli/follow.h"
 #include "cmd/cli/perf_input.h"
+#include "cmd/cli/ptlist_input.h"
 
 enum { RECORDS_BETWEEN_PROGRESS = 4096 };
 
@@ -95,6 +96,10 @@ static enum fxt_status open_stream(struct cli_trace *trace, const char *path,
         input.read = cli_perf_read;
         input.context = trace->perf;
     }
+    if (trace->ptlist) {
+        input.read = cli_ptlist_read;
+        input.context = trace->ptlist;
+    }
     if (options->follow) {
         trace->follow = cli_follow_start(trace->fd, strcmp(path, "-") == 0 ? NULL : path,
                                          trace->path, options);
@@ -109,9 +114,9 @@ static enum fxt_status open_stream(struct cli_trace *trace, const char *path,
     return fxt_input_open(&input, &trace->input, &trace->error);
 }
 
-/* A perf.data file is read as the trace that is made of it.  */
-static enum cli_exit open_perf(struct cli_trace *trace, const char *path,
-                               const struct cli_trace_options *options)
+/* A perf.data file, or a list of packets, is read as the trace that is made of it.  */
+static enum cli_exit open_foreign(struct cli_trace *trace, const char *path,
+                                  const struct cli_trace_options *options)
 {
     const struct cli_perf_source source = { .path = path,
                                             .label = trace->path,
@@ -120,7 +125,10 @@ static enum cli_exit open_perf(struct cli_trace *trace, const char *path,
                                             .read_context = options->read_context,
                                             .symbols = options->symbols };
 
-    return options->follow ? CLI_OK : cli_perf_open(&source, &trace->perf);
+    if (options->follow)
+        return CLI_OK;
+    return !options->read && cli_ptlist_is(path) ? cli_ptlist_open(path, &trace->ptlist)
+                                                 : cli_perf_open(&source, &trace->perf);
 }
 
 static enum cli_exit open_trace(struct cli_trace *trace, const char *path,
@@ -131,7 +139,7 @@ static enum cli_exit open_trace(struct cli_trace *trace, const char *path,
     if (trace->files && trace->files->regions)
         trace->status = open_regions(trace, &size);
     else if (open_file(trace, path, options, &size)) {
-        enum cli_exit status = open_perf(trace, path, options);
+        enum cli_exit status = open_foreign(trace, path, options);
 
         if (status != CLI_OK)
             return status;
@@ -453,12 +461,14 @@ enum cli_exit cli_trace_close(struct cli_trace *trace, bool strict)
     cli_progress_end(&trace->progress);
     status = cli_worse(cli_trace_report(trace, strict), trace->modules_status);
     status = cli_worse(status, cli_perf_report(trace->perf));
+    status = cli_worse(status, cli_ptlist_report(trace->path, trace->ptlist));
     if (trace->modules_open)
         (void)cli_modules_close(&trace->modules);
     fxt_reader_close(trace->reader);
     fxt_input_close(trace->input);
     cli_follow_end(trace->follow);
     cli_perf_close(trace->perf);
+    cli_ptlist_close(trace->ptlist);
     if (trace->fd > STDIN_FILENO)
         cli_input_close(trace->opened, trace->fd);
     close_regions(trace);

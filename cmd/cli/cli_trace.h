@@ -96,6 +96,7 @@ void cli_traces_release(struct cli_traces *traces);
 
 struct cli_region_file;
 struct cli_perf;
+struct ptlist;
 
 struct cli_trace {
     const char *path; /* for messages: "standard input", or the label of the files */
@@ -117,6 +118,7 @@ struct cli_trace {
     struct fxt_region *regions;
     struct cli_follow *follow;
     struct cli_perf *perf;      /* NULL: the file is no perf.data */
+    struct ptlist *ptlist;      /* NULL: the file is no list of packets */
     struct cli_modules modules; /* being read */
     bool modules_open;
     size_t next_modules; /* in files->modules */

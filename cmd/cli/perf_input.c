@@ -341,6 +341,14 @@ enum cli_exit cli_perf_report(const struct cli_perf *perf)
         cli_note("%s: %s of files that were not found: their offsets stand for addresses, so "
                  "names that are found later may be wrong",
                  perf->source.label, cli_counted(counts->unplaced_modules, "mapping", "mappings"));
+    if (counts->truncated)
+        cli_note("%s: packets were lost %s because a buffer was full; record with larger ones "
+                 "(perf record -m ,64M)",
+                 perf->source.label, cli_counted(counts->truncated, "time", "times"));
+    if (counts->unowned_bytes)
+        cli_note("%s: %s of packets left out: no record says which thread they are of "
+                 "(perf record --switch-events)",
+                 perf->source.label, cli_counted(counts->unowned_bytes, "byte", "bytes"));
     if (!perf_data_describe(perf_data_notices_of(perf_trace_data(perf->trace)), text, sizeof text))
         return CLI_OK;
     cli_error("%s: damaged: %s", perf->source.label, text);

@@ -12,6 +12,7 @@
 
 #include "base/utf8.h"
 #include "cmd/cli/perf_input.h"
+#include "cmd/cli/ptlist_input.h"
 #include "cmd/fxtcat/convert_perfetto.h"
 #include "cmd/fxtcat/fxtcat.h"
 
@@ -398,7 +399,8 @@ static void parse(struct convert *convert, struct settings *settings, char **arg
     job_find(&convert->job, 1);
     convert->arm64 = convert->job.reading.arm64;
     if (settings->layout == LAYOUT_NONE && !settings->perfetto &&
-        cli_perf_begins(convert->job.inputs.items[0]))
+        (cli_perf_begins(convert->job.inputs.items[0]) ||
+         cli_ptlist_is(convert->job.inputs.items[0])))
         settings->layout = LAYOUT_CAPTURE;
     if (settings->layout == LAYOUT_NONE && !settings->perfetto)
         cli_usage_error("convert to what? Give --layout profiler or --perfetto");

@@ -218,6 +218,13 @@ INSN_API enum insn_status insn_splitter_open(const struct insn_config *config, i
                                              void *context, struct insn_splitter **out,
                                              struct insn_error *error);
 
+/* Also divide the packets where they say that the processor has another address space (PIP): find
+ * returns whose it is, at about ticks, and gets the context of the splitter.  Where code is traced
+ * meanwhile, the packets from there up to the next PSB packet, or until tracing is enabled again,
+ * cannot be decoded.  */
+typedef uint64_t (*insn_space_fn)(void *context, uint64_t cr3, uint64_t ticks);
+INSN_API void insn_splitter_follow(struct insn_splitter *splitter, insn_space_fn find);
+
 /* Copy packets; nothing is delivered.  Returns INSN_OK or INSN_NO_MEMORY.  */
 INSN_API enum insn_status insn_splitter_feed(struct insn_splitter *splitter, const void *bytes,
                                              size_t size, struct insn_error *error);
@@ -228,9 +235,11 @@ INSN_API enum insn_status insn_splitter_feed(struct insn_splitter *splitter, con
 INSN_API enum insn_status insn_splitter_switch(struct insn_splitter *splitter, uint64_t ticks,
                                                uint64_t thread, struct insn_error *error);
 
-/* All switches before ticks were passed: deliver packets up to there if they are many.  */
+/* All switches before ticks were passed: deliver packets up to there if they are many.  *reached,
+ * which may be NULL, says whether a packet that was fed has that time or a later one; if not, the
+ * next ones may be of an earlier time, too.  */
 INSN_API enum insn_status insn_splitter_advance(struct insn_splitter *splitter, uint64_t ticks,
-                                                struct insn_error *error);
+                                                bool *reached, struct insn_error *error);
 
 /* Deliver the rest.  */
 INSN_API enum insn_status insn_splitter_finish(struct insn_splitter *splitter,

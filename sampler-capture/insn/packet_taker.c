@@ -152,7 +152,7 @@ bool taker_take(struct packet_taker *taker, uint32_t descriptor, uint64_t ticks)
         return false;
     return taker->mode != INSN_MODE_CPU ||
            (split(taker, buffer) &&
-            splitter_fine(taker, insn_splitter_advance(buffer->splitter, ticks, NULL)));
+            splitter_fine(taker, insn_splitter_advance(buffer->splitter, ticks, NULL, NULL)));
 }
 
 bool taker_settle(struct packet_taker *taker, uint32_t descriptor, uint64_t ticks)

@@ -1,0 +1,87 @@
+#!/bin/sh
+# Packets of Intel PT in perf.data files: what is decoded is what was stepped, and what perf decodes of the same file.
+set -eu
+cd "$WORK"
+. "$ROOT/tests/cli/common.sh"
+cc=${CC:-cc}
+
+if ! sampler-capture insn --help >/dev/null 2>&1; then
+    echo "SKIP: built without libipt"
+    exit 0
+fi
+"$cc" -O2 -static -no-pie -pthread -o threads "$ROOT/testdata/insn/threads.c" 2>link.log || {
+    cat link.log
+    fail "threads does not compile"
+}
+stop_if_wrong
+# perf takes time 0 for none, so the clock is the real one.
+for mode in thread cpu; do
+    run 0 sampler-capture insn --simulate --mode $mode --clock real -q --steps $mode.steps -o $mode.fxt -- ./threads
+    [ "$mode" = thread ] || words=cpu
+    for form in "" pieces pipe "pipe pieces"; do
+        # shellcheck disable=SC2086 # words
+        insn_perf_data ${words:-} $form $mode.fxt >perf.data
+        [ -n "$form" ] || cp perf.data $mode.data
+        run 0 fxtcat convert perf.data -o converted.fxt
+        [ ! -s err ] || fail "$mode $form: a message: $(cat err)"
+        run 0 insn_check converted.fxt $mode.steps
+        equal=$(sed -n 's/^equal=//p' out)
+        [ "$equal" = "$(sed -n 's/^stepped=//p' out)" ] || fail "$mode $form: not all was decoded: $(cat out)"
+        grep -q '^gaps=0$' out || fail "$mode $form: gaps: $(cat out)"
+        grep -q '^streams=5$' out || fail "$mode $form: threads: $(cat out)"
+    done
+done
+
+# Programs read the file as they read the trace.
+calls() { # calls FILE: by stack
+    fxt2pprof --profile insn --sample-type calls --format folded -q "$1" | sed 's/^[^;]*;//' | sort
+}
+calls thread.fxt >expected
+calls thread.data >found
+cmp -s expected found || fail "calls: $(diff expected found | head -5)"
+slices() { # slices FILE: of calls, by function
+    rm -f store.fxtq
+    run 0 fxtq import "$1" -o store.fxtq
+    fxtq store.fxtq "select name, count(*) from slice where name <> '[untraced]' group by name order by name"
+}
+slices cpu.fxt >expected
+slices cpu.data >found
+[ "$(wc -l <expected)" -gt 20 ] || fail "few functions: $(cat expected)"
+cmp -s expected found || fail "slices: $(diff expected found | head -5)"
+run 0 fxt2pprof cpu.data -o cpu.pb.gz
+says "insn: "
+
+# Without context switches, nobody knows whose the packets of a CPU are; that is said.
+insn_perf_data cpu noswitch cpu.fxt >unknown.data
+run 0 fxtcat convert unknown.data -o unknown.fxt
+says "no record says which thread they are of"
+
+# A cut file: what is there is decoded.
+head -c $(($(wc -c <thread.data) / 2)) thread.data >cut.data
+run 3 fxtcat convert cut.data -o cut.fxt
+says "the file is cut"
+run 0 fxtdump --verify cut.fxt
+
+# perf itself.
+if ! command -v perf >/dev/null || ! perf script -i cpu.data --itrace=i0nse -F tid,ip >peer 2>peer.log || [ ! -s peer ]; then
+    stop_if_wrong
+    echo "SKIP: no perf that decodes the file"
+    exit 0
+fi
+python3 - cpu.steps peer <<'END' || fail "perf decodes something else"
+import collections, struct, sys
+
+stepped, peer = collections.defaultdict(list), collections.defaultdict(list)
+with open(sys.argv[1], "rb") as file:
+    for tid, ip in struct.iter_unpack("<QQ", file.read()):
+        stepped[tid].append(ip)
+with open(sys.argv[2]) as file:
+    for line in file:
+        tid, ip = line.split()
+        peer[int(tid)].append(int(ip, 16))
+for tid, ips in stepped.items():
+    if peer[tid] != ips:
+        print(f"thread {tid}: {len(ips)} instructions, perf has {len(peer[tid])}")
+sys.exit(stepped != peer)
+END
+finish

@@ -1,0 +1,84 @@
+#!/bin/sh
+# The files of Fuchsia's insntrace: what is decoded is what was stepped, process by process.
+set -eu
+cd "$WORK"
+. "$ROOT/tests/cli/common.sh"
+cc=${CC:-cc}
+
+if ! sampler-capture insn --help >/dev/null 2>&1; then
+    echo "SKIP: built without libipt"
+    exit 0
+fi
+"$cc" -O2 -static -no-pie -pthread -o threads "$ROOT/testdata/insn/threads.c" 2>link.log || {
+    cat link.log
+    fail "threads does not compile"
+}
+stop_if_wrong
+for name in one two three; do
+    run 0 sampler-capture insn --simulate --mode cpu -q --steps $name.list -o $name.fxt -- ./threads
+done
+# Packets say which process runs, not which thread: the steps of its threads in the order in which they ran.
+python3 - <<'END'
+import struct
+
+with open("steps", "wb") as out:
+    for name in "one", "two", "three":
+        with open(name + ".list", "rb") as file:
+            steps = list(struct.iter_unpack("<QQ", file.read()))
+        out.write(b"".join(struct.pack("<QQ", steps[0][0], ip) for tid, ip in steps))
+END
+
+# Three processes, two of which ran on one CPU.  Their clocks begin anew, as in a circular buffer: it is read from its oldest packets.
+insn_ptlist set 0 one.fxt 0 two.fxt 1 three.fxt
+whole() { # whole: converted.fxt has all that was stepped
+    run 0 insn_check converted.fxt steps
+    equal=$(sed -n 's/^equal=//p' out)
+    [ "$equal" = "$(sed -n 's/^stepped=//p' out)" ] || fail "not all was decoded: $(cat out)"
+    grep -q '^gaps=0$' out || fail "gaps: $(cat out)"
+    grep -q '^streams=3$' out || fail "processes: $(cat out)"
+}
+run 0 fxtcat convert set.ptlist -o converted.fxt
+[ ! -s err ] || fail "a message: $(cat err)"
+whole
+run 0 fxt2pprof set.ptlist -o set.pb.gz
+says "insn: "
+total() { # total FILE: instructions
+    fxt2pprof --profile insn --sample-type instructions --format folded -q "$1" | awk '{ sum += $NF } END { print sum }'
+}
+[ "$(total set.ptlist)" = $(($(wc -c <steps) / 16)) ] || fail "$(total set.ptlist) instructions, not $(($(wc -c <steps) / 16))"
+run 0 fxtq import set.ptlist -o set.fxtq
+run 0 fxtq set.fxtq "select count(distinct upid) from thread where name like 'cpu-%'"
+prints 3
+
+# Somewhere else, and without the paths of modules: by their build IDs.
+mkdir -p moved symbols/.build-id
+mv set.* moved/
+rm moved/set.ids
+id=$(readelf -n threads | sed -n 's/.*Build ID: //p')
+mkdir -p "symbols/.build-id/$(printf %s "$id" | cut -c1-2)"
+cp threads "symbols/.build-id/$(printf %s "$id" | cut -c1-2)/$(printf %s "$id" | cut -c3-).debug"
+sum=$(fxt2pprof --profile insn --sample-type instructions --format folded -q --symbols symbols moved/set.ptlist | awk '{ sum += $NF } END { print sum }')
+[ "$sum" = $(($(wc -c <steps) / 16)) ] || fail "moved: $sum instructions"
+
+# What is missing, damaged or unknown is said, and the rest is read.
+mv moved/set.cpu1.pt moved/away
+run 4 fxtcat convert moved/set.ptlist -o converted.fxt
+says "1 file is missing or not readable"
+mv moved/away moved/set.cpu1.pt
+cp moved/set.ktrace ktrace
+head -c 100 ktrace >moved/set.ktrace
+run 3 fxtcat convert moved/set.ptlist -o converted.fxt
+says "a record without a size"
+says "no record of the kernel says which process they are of"
+rm moved/set.ktrace
+run 4 fxtcat convert moved/set.ptlist -o converted.fxt
+cp ktrace moved/set.ktrace
+echo "one two" >>moved/set.ptlist
+run 3 fxtcat convert moved/set.ptlist -o converted.fxt
+says "1 line that cannot be read"
+: >moved/set.ptlist
+run 4 fxtcat convert moved/set.ptlist -o converted.fxt
+says "no line names a file of packets"
+run 4 fxt2pprof nosuch.ptlist -o x.pb.gz
+says "No such file"
+finish
