@@ -558,10 +558,12 @@ enum store_status fx_address(struct fx *fx, uint32_t process, uint32_t frame, ui
         status = frame_vaddr(fx, frame, &vaddr);
         if (status == STORE_OK)
             status = compute(fx, process, frame, known, vaddr);
+        if (status != STORE_OK)
+            return status;
         known->generation = maps->spaces[process].generation;
         known->kernel_generation = maps->kernel ? maps->spaces[maps->kernel].generation : 0;
     }
     *out = known->address;
     *found = known->found;
-    return status;
+    return STORE_OK;
 }
