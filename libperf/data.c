@@ -318,6 +318,18 @@ static void note_end(struct perf_data *data)
         perf_note(data, &data->notices.bad_blocks, expansion->offset);
 }
 
+/* Records of simpleperf's own: their sizes have 32 bits, the upper half before the lower one.
+ * False: it is another record.  */
+static bool is_simpleperf(const struct perf_data *data, const uint8_t *bytes, uint64_t *size)
+{
+    enum { FIRST = 32768, LIMIT = 32768 + 256 };
+    uint32_t kind = perf_load_u32(bytes, data->swap);
+
+    *size = (uint64_t)perf_load_u16(bytes + 4, data->swap) << 16 |
+            perf_load_u16(bytes + 6, data->swap);
+    return kind >= FIRST && kind < LIMIT && *size >= PERF_HEADER_BYTES;
+}
+
 /* The next record of the file itself, taken; NULL at the end or after a failure.  */
 static const uint8_t *next_plain(struct perf_data *data, size_t *size)
 {
@@ -327,8 +339,16 @@ static const uint8_t *next_plain(struct perf_data *data, size_t *size)
         size_t there = perf_window_need(window, PERF_HEADER_BYTES);
         const uint8_t *bytes = perf_window_bytes(window);
 
+        uint64_t whole;
+
         if (there < PERF_HEADER_BYTES)
             return NULL;
+        if (is_simpleperf(data, bytes, &whole)) {
+            *size = PERF_HEADER_BYTES;
+            data->to_skip = whole - PERF_HEADER_BYTES;
+            perf_window_take(window, PERF_HEADER_BYTES);
+            return bytes;
+        }
         if (!is_header(data, bytes)) {
             pass_damage(data);
             continue;
@@ -376,7 +396,8 @@ uint64_t perf_bytes_after(const struct perf_data *data, uint32_t kind, const uin
 {
     if (kind == PERF_DATA_AUXTRACE && size >= 16)
         return perf_load_u64(bytes + 8, data->swap);
-    if (kind == PERF_DATA_TRACING_DATA && size >= 12)
+    if (kind == PERF_DATA_TRACING_DATA && size >= 12 &&
+        size <= 16) /* simpleperf's has them in it */
         return ((uint64_t)perf_load_u32(bytes + 8, data->swap) + 7) & ~UINT64_C(7);
     return 0;
 }
@@ -438,7 +459,7 @@ static bool tell_now(struct perf_data *data, const uint8_t *bytes, size_t size, 
         perf_note(data, &data->notices.bad_blocks, offset);
         return false;
     }
-    if (!is_expanded)
+    if (!is_expanded && kind <= MAX_KIND)
         data->to_skip = perf_bytes_after(data, kind, bytes, size);
     if (kind >= PERF_DATA_FIRST_OF_PERF && !take_own(data, kind, bytes, size, offset))
         return false;

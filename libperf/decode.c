@@ -469,6 +469,8 @@ bool perf_decode(struct perf_data *data, const uint8_t *bytes, size_t size, uint
                                          .cpu = UINT32_MAX,
                                          .bytes = bytes,
                                          .size = size };
+    if (record->kind > PERF_DATA_SIMPLEPERF)
+        record->kind = PERF_DATA_SIMPLEPERF;
     if (record->kind < PERF_DATA_FIRST_OF_PERF) {
         const struct perf_data_event *event;
 

@@ -21,6 +21,7 @@ enum {
     FEATURE_SAMPLE_TIME = 21,
     FEATURE_COMPRESSED = 27,
     FEATURE_CLOCK_DATA = 29,
+    FEATURE_META_INFO = 129, /* simpleperf's own features begin at 128 */
 };
 
 /* A text with its length before it; it may end earlier, with a NUL.  NULL when it does not fit.  */
@@ -107,6 +108,51 @@ static void read_clock(struct perf_data *data, struct perf_cursor *cursor)
     data->facts.has_clock = !cursor->failed;
 }
 
+/* ",2,45" */
+static bool read_type(const char *text, uint64_t *type, uint64_t *config)
+{
+    char *end;
+
+    if (*text != ',')
+        return false;
+    *type = strtoull(text + 1, &end, 10);
+    if (end == text + 1 || *end != ',')
+        return false;
+    text = end + 1;
+    *config = strtoull(text, &end, 10);
+    return end != text;
+}
+
+/* Name the events of simpleperf: a line is "sched:sched_switch,2,45", with type and config.  */
+static void read_event_types(struct perf_data *data, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n"), name = strcspn(text, ",\n");
+        uint64_t type, config;
+
+        if (name > 0 && read_type(text + name, &type, &config))
+            for (size_t i = 0; i < data->events.count; i++)
+                if (data->events.items[i].type == type && data->events.items[i].config == config)
+                    (void)perf_events_name(data, i, text, name);
+        text += length + (text[length] == '\n');
+    }
+}
+
+/* Texts in pairs, key and value.  */
+static void read_meta_info(struct perf_data *data, struct perf_cursor *cursor)
+{
+    while (cursor->left > 0 && !cursor->failed) {
+        const char *texts[2];
+
+        for (unsigned i = 0; i < 2; i++) {
+            texts[i] = (const char *)cursor->at;
+            (void)perf_take(cursor, (uint64_t)strnlen(texts[i], cursor->left) + 1);
+        }
+        if (!cursor->failed && strcmp(texts[0], "event_type_info") == 0)
+            read_event_types(data, texts[1]);
+    }
+}
+
 bool perf_facts_build_id(struct perf_data *data, struct perf_cursor cursor, uint16_t misc)
 {
     enum { HAS_SIZE = 1 << 15, IS_KERNEL = 1, MODE = 7 };
@@ -188,6 +234,9 @@ void perf_facts_feature(struct perf_data *data, uint32_t feature, struct perf_cu
     case FEATURE_CLOCK_DATA:
         read_clock(data, &cursor);
         break;
+    case FEATURE_META_INFO:
+        read_meta_info(data, &cursor);
+        break;
     case FEATURE_COMPRESSED:
         facts->is_compressed = true;
         break;
@@ -205,7 +254,7 @@ void perf_facts_feature(struct perf_data *data, uint32_t feature, struct perf_cu
 static bool is_read(uint32_t feature)
 {
     return feature == FEATURE_SAMPLE_TIME || feature == FEATURE_COMPRESSED ||
-           feature == FEATURE_CLOCK_DATA ||
+           feature == FEATURE_CLOCK_DATA || feature == FEATURE_META_INFO ||
            (feature >= FEATURE_BUILD_ID && feature <= FEATURE_EVENT_DESC);
 }
 
@@ -238,7 +287,8 @@ void perf_facts_sections(struct perf_data *data, const uint64_t features[4], uin
             return;
         }
         offset += sizeof place;
-        if (is_read(feature))
+        /* perf leaves a section empty where it could not find out what belongs there.  */
+        if (is_read(feature) && perf_load_u64(place + 8, data->swap) > 0)
             read_section(data, feature, perf_load_u64(place, data->swap),
                          perf_load_u64(place + 8, data->swap));
     }

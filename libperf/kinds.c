@@ -51,6 +51,7 @@ static const char *const kind_names[] = {
     [84] = "BPF_METADATA",
     [85] = "SCHEDSTAT_CPU",
     [86] = "SCHEDSTAT_DOMAIN",
+    [127] = "SIMPLEPERF",
 };
 
 const char *perf_data_kind_name(uint32_t kind)

@@ -163,6 +163,9 @@ enum perf_data_kind {
     PERF_DATA_FEATURE = 80,
     PERF_DATA_COMPRESSED = 81,
     PERF_DATA_COMPRESSED2 = 83,
+    /* All kinds of simpleperf's own, which begin at 32768: symbols, callchains that were joined.
+     * They are delivered without their contents.  */
+    PERF_DATA_SIMPLEPERF = 127,
 };
 
 /* "SAMPLE", "MMAP2", ... as perf names them; NULL: no kind that is known.  */

@@ -824,6 +824,33 @@ START_TEST(old_forms_are_read)
 }
 END_TEST
 
+/* A record of simpleperf's own is counted and passed over, whatever is in it; it may be cut.  */
+START_TEST(records_of_simpleperf_are_passed_over)
+{
+    const struct reading *reading;
+
+    begin_file(&file, forms[_i], SAMPLE_TYPE);
+    begin_record(&file, 32770, 0);
+    for (unsigned i = 0; i < 40; i++)
+        put(&file, UINT64_MAX - i, 8);
+    end_record(&file);
+    put_sample(&file, 11, 200, 0x401000);
+    end_file(&file);
+    reading = read_all(&file);
+    ck_assert_uint_eq(reading->records, forms[_i].pipe ? 2 + 4 + 2 : 2); /* attributes, features */
+    ck_assert_ptr_nonnull(strstr(reading->text, "ip 401000"));
+    ck_assert_msg(!reading->is_damaged, "%s", reading->damage);
+
+    begin_file(&file, (struct form){ .pipe = true }, SAMPLE_TYPE);
+    begin_record(&file, 32770, 0xffff); /* nearly 4 GiB */
+    end_record(&file);
+    put_sample(&file, 11, 200, 0x401000);
+    reading = read_part(&file, file.size, 0, false);
+    ck_assert_uint_eq(reading->records, 2 + 1);
+    ck_assert_ptr_null(strstr(reading->text, "ip 401000"));
+}
+END_TEST
+
 START_TEST(files_of_others_are_told_apart)
 {
     struct perf_data_error error;
@@ -869,6 +896,8 @@ int main(void)
     tcase_add_loop_test(tests, no_flipped_bit_breaks_reading, 0, FORMS);
     tcase_add_loop_test(tests, memory_may_run_out_at_any_place, 0, FORMS);
     tcase_add_test(tests, old_forms_are_read);
+    tcase_add_loop_test(tests, records_of_simpleperf_are_passed_over, 0,
+                        4); /* none is compressed */
     tcase_add_test(tests, files_of_others_are_told_apart);
     suite_add_tcase(suite, tests);
     runner = srunner_create(suite);
