@@ -69,6 +69,7 @@ struct insn_piece {
     uint64_t first_ip;
     bool alive;  /* it ended in order, with tracing enabled: its last blocks may run past its end */
     bool failed; /* memory was short */
+    uint64_t decoded; /* bytes that were; the others are in gaps */
 };
 
 /* Decode a piece.  */

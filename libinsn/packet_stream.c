@@ -222,6 +222,7 @@ static enum insn_status take_piece(struct insn_stream *stream, struct insn_piece
 
     if (piece->failed)
         return no_memory(error);
+    stream->totals.decoded_bytes += piece->decoded;
     status = join(stream, piece, error);
     kept = stream->last.steps;
     stream->last = *piece;

@@ -283,7 +283,7 @@ static void add_gap(struct run *run, int status, uint64_t from, uint64_t to)
 /* After an error: go on at the next PSB packet.  Returns libipt's status there.  */
 static int resync(struct run *run, int error, uint64_t *sync)
 {
-    const struct insn_piece *piece = run->piece;
+    struct insn_piece *piece = run->piece;
     uint64_t at = *sync;
     size_t next;
 
@@ -296,11 +296,13 @@ static int resync(struct run *run, int error, uint64_t *sync)
                          (size_t)(at > *sync + PSB_SIZE ? at : *sync + PSB_SIZE));
     if (error == -TOO_MANY_STEPS)
         next = piece->size;
-    add_gap(run, error, at < next ? at : next, next);
+    at = at < next ? at : next;
+    add_gap(run, error, at, next);
+    piece->decoded += at - *sync;
+    *sync = next;
     run->enabled = false;
     if (next == piece->size || piece->failed)
         return -pte_eos;
-    *sync = next;
     return pt_blk_sync_set(run->decoder, next);
 }
 
@@ -319,6 +321,7 @@ static void decode_all(struct run *run)
         if (status == -pte_eos)
             break;
     }
+    run->piece->decoded += run->piece->size - sync;
     run->piece->alive = run->enabled;
 }
 

@@ -347,10 +347,11 @@ struct insn_stream_options {
 struct insn_stream;
 
 /* Counts so far.  Bytes of gaps, of decoded packets and of buffered packets add up to the bytes
- * fed.  */
+ * fed: each byte is in one of them.  */
 struct insn_totals {
-    uint64_t bytes;        /* fed */
-    uint64_t instructions; /* delivered */
+    uint64_t bytes;         /* fed */
+    uint64_t decoded_bytes; /* of packets that were decoded */
+    uint64_t instructions;  /* delivered */
     uint64_t blocks;
     uint64_t overflows;
     uint64_t gaps[INSN_GAP_REASONS];
