@@ -101,7 +101,9 @@ sources_history := $(wildcard cmd/history/*.c) $(call page_sources,history)
 sources_flame := $(wildcard cmd/flame/*.c) $(call page_sources,flame)
 sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c) $(call page_sources,fxtdiff) $(sources_history) $(sources_flame)
 sources_fxtq := $(wildcard cmd/fxtq/*.c cmd/fxtq/report/*.c cmd/fxtq/format/*.c) $(sources_history) $(sources_flame)
-sources_sampler-capture := $(wildcard cmd/sampler-capture/*.c sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c sampler-capture/trace/*.c $(if $(HAVE_IPT),sampler-capture/insn/*.c))
+# Traces are decoded on every machine that has libipt, but recorded on x86-64 alone.
+CAN_TRACE := $(if $(HAVE_IPT),$(filter x86_64%,$(shell $(CC) -dumpmachine)))
+sources_sampler-capture := $(wildcard cmd/sampler-capture/*.c sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c sampler-capture/trace/*.c $(if $(CAN_TRACE),sampler-capture/insn/*.c))
 
 libs_fxt := -lz -lzstd
 libs_symbolize := -ldwarf -lelf -liberty -lz -lzstd -lpthread $(if $(HAVE_LZMA),-llzma)
@@ -116,7 +118,7 @@ libs_trace := -lpthread -Wl,-z,nodelete
 # One access to thread-local storage an event, without a call.
 flags_libtrace := -ftls-model=initial-exec
 
-flags_cmd := $(if $(HAVE_EDIT),-DFXTQ_HAVE_LIBEDIT) $(if $(HAVE_IPT),-DFXT_HAVE_INSN)
+flags_cmd := $(if $(HAVE_EDIT),-DFXTQ_HAVE_LIBEDIT) $(if $(HAVE_IPT),-DFXT_HAVE_INSN) $(if $(CAN_TRACE),-DFXT_CAN_TRACE_INSN)
 links_fxtq := $(if $(HAVE_EDIT),-ledit)
 links_sampler-capture := -lpthread
 
@@ -140,7 +142,7 @@ STATIC_FILES := $(foreach l,$(LIBRARIES),$(O)/lib/$(call library_name,$(l)).a)
 EXTENSION := $(O)/lib/libfxtsql.so
 SHARED_FILES := $(foreach l,$(LIBRARIES),$(O)/lib/$(call library_name,$(l)).so.$(SOVERSION))
 
-TEST_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/test_insn_%),$(wildcard tests/test_*.c))
+TEST_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/test_insn_%) $(if $(CAN_TRACE),,tests/test_insn_controller.c tests/test_insn_pt.c),$(wildcard tests/test_*.c))
 TEST_SUPPORT := $(wildcard tests/support/*.c)
 TEST_FILES := $(patsubst tests/%.c,$(O)/tests/%,$(TEST_SOURCES))
 TOOL_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/tools/insn_%) $(if $(HAVE_LIBDW),,tests/tools/unwind_peer.c),$(wildcard tests/tools/*.c))

@@ -3,7 +3,7 @@
 #include "sampler-capture/background.h"
 #include "sampler-capture/cpu/cpu_options.h"
 #include "sampler-capture/heap/heap_options.h"
-#ifdef FXT_HAVE_INSN
+#ifdef FXT_CAN_TRACE_INSN
 #include "sampler-capture/insn/insn_options.h"
 #endif
 #include "sampler-capture/trace/trace_options.h"
@@ -23,7 +23,7 @@ static const char *const examples[] = {
 static const struct cli_command *const commands[] = {
     &cpu_command,
     &heap_command,
-#ifdef FXT_HAVE_INSN
+#ifdef FXT_CAN_TRACE_INSN
     &insn_command,
 #endif
     &trace_command,
@@ -40,7 +40,7 @@ static const struct cli_command sampler_capture = {
     .examples = examples,
     .stop_at_operand = true,
     .commands = commands,
-#ifdef FXT_HAVE_INSN
+#ifdef FXT_CAN_TRACE_INSN
     .libraries = insn_decoder_name,
 #endif
 };
