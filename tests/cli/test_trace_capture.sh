@@ -79,8 +79,35 @@ done
 wait
 cat log.* >log
 END
-capture all -m oneshot -b 64k -o out.fxt -- sh ./hundred
-prints '10000 of 10000 events'
+# Beside them one that never answers, and one that registers when the others are recorded.
+cat >others.py <<'END'
+import os, sys
+sys.path.insert(0, os.environ["ROOT"] + "/tests/tools")
+from trace_peer import *
+mute = Provider(os.environ["FXT_TRACE_SOCKET"], "mute")
+mute.initialized()
+mute.write_header()
+status = os.system("sh ./hundred")
+late = os.system("exec ./work log.late 1 100") or os.system("cat log.late >>log")
+pid = os.fork()  # what never answers outlives the command
+if pid == 0:
+    for fd in 0, 1, 2:
+        os.close(fd)
+    mute.gone()
+    os._exit(0)
+sys.exit(status != 0 or late != 0)
+END
+export ROOT
+for mode in oneshot circular streaming; do
+    rm -f log.*
+    run 0 sampler-capture trace -m $mode -b 64k --stop-timeout 0.3 --stats-json stats -o out.fxt -- python3 -B others.py
+    says 'mute ('
+    says 'has not begun to record; the trace has none of its events'
+    [ "$(tr '{' '\n' <stats | grep -c '"recorded":true')" -eq 101 ] || fail "$mode: not 101 providers are recorded"
+    run 0 fxtdump --verify out.fxt
+    run 0 "$check" all log out.fxt
+    prints '10100 of 10100 events'
+done
 
 # A category that nobody writes is named.
 run 0 sampler-capture trace -c work,wrok -o out.fxt -- ./work log 1 10
