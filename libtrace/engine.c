@@ -206,6 +206,7 @@ bool trace_engine_initialize(void *memory, size_t size, enum trace_mode mode,
     bool done = false;
 
     trace_engine_setup();
+    trace_internal_generation[TRACE_ALIVE] = 1;
     if (!trace_lock())
         return false;
     if (!engine.has_buffer && !engine.stuck && trace_tables_setup() &&
@@ -315,6 +316,7 @@ void trace_engine_forget(bool pending)
     uint64_t wrap = trace_state_wrap(trace_buffer.state);
 
     __atomic_store_n(&trace_internal_generation[0], 0, __ATOMIC_SEQ_CST);
+    trace_internal_generation[TRACE_ALIVE] = 1;
     forget_holder();
     trace_self.generation = trace_self.plain = 0;
     if (engine.has_buffer && !inside)
@@ -403,9 +405,18 @@ uint64_t *trace_begin_large(uint32_t generation, uint64_t words, struct trace_wr
     return place;
 }
 
+/* The child of a _Fork() in the middle of a record shares the buffer with its parent.  */
+static void commit(struct trace_writer *writer, uint64_t words, uint64_t header)
+{
+    if (__builtin_expect(trace_internal_generation[TRACE_ALIVE] == 0, 0))
+        trace_writer_cancel(writer);
+    else
+        trace_writer_commit(&trace_buffer, writer, words, header);
+}
+
 void trace_commit(struct trace_writer *writer, uint64_t words, uint64_t header)
 {
-    trace_writer_commit(&trace_buffer, writer, words, header);
+    commit(writer, words, header);
     if (__builtin_expect(writer != trace_self.writer, 0))
         trace_pool_give(writer);
 }
@@ -471,7 +482,7 @@ void trace_release_context(trace_context_t *context)
     if (!blob || self->blob_context != context)
         return;
     self->blob = NULL;
-    trace_writer_commit(&trace_buffer, blob, self->blob_words, self->blob_header);
+    commit(blob, self->blob_words, self->blob_header);
     trace_pool_give(blob);
 }
 

@@ -18,6 +18,7 @@
 #include "libtrace/buffer.h"
 
 #define TRACE_PENDING    1u /* generation: the provider is to be made by the first event */
+#define TRACE_ALIVE      1u /* the word after it: 0 in a child for which no handler of fork() ran */
 #define TRACE_ALERT_SIZE 14u
 
 /* As in fuchsia.tracing.provider.  */

@@ -147,16 +147,14 @@ static inline __attribute__((always_inline)) bool write_plain(const trace_site_t
                              !trace_writer_try(&trace_buffer, writer, 3 + 2 * count),
                          0))
         return false;
-    if (__builtin_expect(
-            __atomic_load_n(&trace_internal_generation[0], __ATOMIC_RELAXED) != generation, 0)) {
-        trace_writer_cancel(writer);
-        return false;
-    }
     record = trace_writer_place(&trace_buffer, writer);
     record[1] = time;
     for (next = record + 2; values < end; values++, key++)
         next = put_plain(next, __atomic_load_n(key, __ATOMIC_RELAXED), values, &all);
-    if (__builtin_expect((all & NOT_PLAIN) != 0, 0)) {
+    /* Late: in a child for which no handler of fork() ran, the buffer is the parent's.  */
+    if (__builtin_expect((all & NOT_PLAIN) || __atomic_load_n(&trace_internal_generation[0],
+                                                              __ATOMIC_RELAXED) != generation,
+                         0)) {
         trace_writer_cancel(writer);
         return false;
     }

@@ -1,6 +1,7 @@
 /* Programs that do what makes tracing hard; each prints "done" and nothing else.
  *
- *   odd fork | exec | signals | blocked | seccomp | close | threads | dlclose PLUGIN | images COUNT
+ *   odd fork | forks | vfork | quiet-forks | anew | exec | signals | blocked | seccomp | close |
+ *       threads | dlclose PLUGIN | images COUNT
  *
  * ODD_STORAGE is the size of its thread-local storage.  */
 #include <dlfcn.h>
@@ -10,6 +11,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +62,108 @@ static void in_child(void)
     for (unsigned i = 0; i < 100; i++)
         step(i);
     wait_for(pid);
+}
+
+/* A child makes a provider of its own after its parent has let go of its.  */
+static void in_child_anew(trace_provider_t *provider)
+{
+    pid_t pid;
+
+    trace_provider_destroy(provider);
+    pid = fork();
+    if (pid < 0)
+        abort();
+    if (pid > 0) {
+        wait_for(pid);
+        return;
+    }
+    provider = trace_provider_create_with_name("anew");
+    for (unsigned i = 0; i < 100; i++)
+        TRACE_INSTANT("odd", "step", TRACE_SCOPE_THREAD, "text", TA_STRING("a text"));
+    trace_provider_destroy(provider);
+    _exit(0);
+}
+
+/* Of several threads at once, none of which executes another program.  */
+static void *fork_often(void *none)
+{
+    (void)none;
+    for (unsigned i = 0; i < 25; i++) {
+        pid_t pid = fork();
+
+        step(i);
+        if (pid < 0)
+            abort();
+        if (pid == 0)
+            _exit(0);
+        wait_for(pid);
+    }
+    return NULL;
+}
+
+static void in_threads_that_fork(void)
+{
+    pthread_t ids[4];
+
+    for (unsigned i = 0; i < 4; i++)
+        if (pthread_create(&ids[i], NULL, fork_often, NULL) != 0)
+            abort();
+    for (unsigned i = 0; i < 4; i++)
+        (void)pthread_join(ids[i], NULL);
+}
+
+/* Children that have the memory of their parent until they execute something.  */
+static void spawn_programs(const char *self)
+{
+    char *const arguments[] = { (char *)self, (char *)"blocked-quietly", NULL };
+
+    for (unsigned i = 0; i < 5; i++) {
+        pid_t pid;
+
+        step(i);
+        if (posix_spawn(&pid, self, NULL, NULL, arguments, environ) != 0)
+            abort();
+        step(i);
+        wait_for(pid);
+    }
+}
+
+/* Handlers call _Fork(), of which no library knows: each child finishes what was interrupted.  */
+static volatile sig_atomic_t forked, is_child;
+
+static void fork_quietly(int number)
+{
+    pid_t pid;
+
+    (void)number;
+    if (is_child || forked == 100)
+        return;
+    forked++;
+    pid = _Fork();
+    if (pid == 0)
+        is_child = 1;
+    else
+        wait_for(pid);
+}
+
+static void in_quiet_forks(void)
+{
+    const struct itimerval often = { { 0, 500 }, { 0, 500 } };
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = fork_quietly;
+    (void)sigaction(SIGALRM, &action, NULL);
+    (void)setitimer(ITIMER_REAL, &often, NULL);
+    for (unsigned i = 0; !is_child && (forked < 100 || i < 50000); i++)
+        if (i < 50000)
+            TRACE_INSTANT("odd", "step", TRACE_SCOPE_THREAD, "seq", TA_UINT32(i), "text",
+                          TA_STRING("a text"));
+    if (!is_child)
+        return;
+    for (unsigned i = 0; i < 100; i++)
+        TRACE_INSTANT("odd", "of no provider", TRACE_SCOPE_THREAD);
+    _exit(0);
 }
 
 static void in_program(const char *self)
@@ -214,6 +318,14 @@ int main(int argc, char **argv)
     provider = trace_provider_create_with_name(what);
     if (strcmp(what, "fork") == 0)
         in_child();
+    else if (strcmp(what, "anew") == 0)
+        in_child_anew(provider);
+    else if (strcmp(what, "forks") == 0)
+        in_threads_that_fork();
+    else if (strcmp(what, "vfork") == 0)
+        spawn_programs(argv[0]);
+    else if (strcmp(what, "quiet-forks") == 0)
+        in_quiet_forks();
     else if (strcmp(what, "exec") == 0)
         in_program(argv[0]);
     else if (strcmp(what, "signals") == 0)

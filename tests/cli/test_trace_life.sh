@@ -91,7 +91,7 @@ exec 3>&-
 wait $watch || fail "the program did not end as it should after it was stopped"
 
 # Whatever programs do: they do it as without us, and the trace is sound.
-for what in fork exec signals blocked seccomp close threads dlclose; do
+for what in fork forks vfork quiet-forks anew exec signals blocked seccomp close threads dlclose; do
     run 0 ./odd $what "$WORK/plugin.so"
     [ "$(cat out err)" = "done" ] || fail "$what: its output is not its own"
     run 0 sampler-capture trace -q -m streaming -b 16M -o odd.fxt -- ./odd $what "$WORK/plugin.so"
@@ -106,6 +106,12 @@ done
 build storage -DODD_STORAGE=4194304 "$ROOT/testdata/trace/odd.c" "$O/lib/libfxttrace.a" -lpthread -ldl
 run 0 sampler-capture trace -q -o storage.fxt -- ./storage blocked
 [ "$(fxtdump storage.fxt | grep -c 'category=odd')" -eq 100 ] || fail "events are missing of a program with large thread-local storage"
+
+# A static program, which has no dlopen().
+build static "$ROOT/testdata/trace/steps.c" -static "$O/lib/libfxttrace.a" -lpthread 2>ld.err # which warns of dlopen()
+run 0 sampler-capture trace -q -o static-program.fxt -- sh -c "echo write 100 | ./static"
+prints 'wrote 100'
+[ "$(fxtdump static-program.fxt | grep -c 'category=steps')" -eq 100 ] || fail "events are missing of a static program"
 
 # A plugin with a copy of the library of its own stays loaded, since our thread runs in it.
 build static.so -shared -fPIC -DPLUGIN_PROVIDER -Wl,--exclude-libs,ALL "$ROOT/testdata/trace/plugin.c" "$O/lib/libfxttrace.a" -lpthread
@@ -173,6 +179,14 @@ processes() { awk '$4 == "event" && /category=odd/ { split($3, id, "/"); seen[id
 [ "$(processes fork.dump)" -eq 2 ] || fail "parent and child are not both recorded"
 [ "$(processes exec.dump)" -eq 2 ] || fail "a program and what it executes are not both recorded"
 [ "$(grep -c 'category=odd' fork.dump)" -eq 200 ] || fail "events of parent and child are missing"
+[ "$(grep -c 'category=odd' forks.dump)" -ge 100 ] || fail "events of threads that fork are missing"
+[ "$(grep -c 'category=odd' vfork.dump)" -eq 510 ] || fail "events of a program that spawns others, or theirs, are missing: $(grep -c 'category=odd' vfork.dump)"
+[ "$(grep -c 'category=odd' anew.dump)" -eq 100 ] || fail "events are missing of a child whose parent had let go of its provider"
+[ "$(processes vfork.dump)" -eq 6 ] || fail "not all of a program and those that it spawns are recorded"
+# The parent has its events without a gap; of children, of which the library does not know, there is nothing.
+[ "$(sed -n 's/.*category=odd name=step .*seq: \([0-9]*\),.*/\1/p' quiet-forks.dump | awk '$1 != NR - 1 { wrong = 1 } END { print NR, wrong + 0 }')" = '50000 0' ] ||
+    fail "not each event of a program whose handlers call _Fork()"
+grep -q 'of no provider' quiet-forks.dump && fail "a child of _Fork() is recorded by its parent's provider"
 [ "$(grep -c 'category=odd' blocked.dump)" -eq 100 ] || fail "events are missing where signals are blocked"
 [ "$(grep -c 'category=odd' threads.dump)" -eq 1000 ] || fail "events of short threads are missing"
 [ "$(grep -c 'category=plugin' dlclose.dump)" -eq 50 ] || fail "events of an unloaded library are missing"
