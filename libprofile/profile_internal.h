@@ -45,13 +45,6 @@ static inline uint64_t profile_add(uint64_t a, uint64_t b)
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-static inline uint64_t profile_multiply(uint64_t a, uint64_t b)
-{
-    uint64_t product;
-
-    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
 profile_id profile_stacks_string_count(const struct profile_stacks *stacks);
 
 /* A named frame of one line that knows a function only.  */

@@ -45,6 +45,14 @@ void functions_release_shape(struct kept_shape *kept);
 struct functions *functions_hold(struct functions *functions);
 void functions_drop(void *functions);
 
+/* For virtual tables.  Declare the columns of one: declaration is memory of SQLite, which is freed;
+ * NULL means that memory was short.  Returns SQLite's code.  */
+int functions_declare(sqlite3 *db, char *declaration);
+/* xDisconnect of tables that are one allocation.  */
+int functions_disconnect(sqlite3_vtab *base);
+/* Zeroed memory of SQLite, or NULL.  */
+void *functions_zeroed(int size);
+
 int scalar_register(sqlite3 *db, struct functions *functions);
 int percentile_register(sqlite3 *db);
 int tables_register(sqlite3 *db, struct functions *functions);

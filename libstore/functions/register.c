@@ -34,6 +34,27 @@ void functions_drop(void *context)
     sqlite3_free(functions);
 }
 
+int functions_declare(sqlite3 *db, char *declaration)
+{
+    int code = declaration ? sqlite3_declare_vtab(db, declaration) : SQLITE_NOMEM;
+
+    sqlite3_free(declaration);
+    return code;
+}
+
+int functions_disconnect(sqlite3_vtab *base)
+{
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+void *functions_zeroed(int size)
+{
+    void *memory = sqlite3_malloc(size);
+
+    return memory ? memset(memory, 0, (size_t)size) : NULL;
+}
+
 int functions_refresh(struct functions *functions, char **error)
 {
     int code = stacks_refresh(functions->db, &functions->stacks, error);

@@ -116,7 +116,6 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     struct table *table = sqlite3_malloc(sizeof *table);
     enum kind kind = CALL_TREE;
     const char *name;
-    char *declaration;
     int code;
 
     (void)argc;
@@ -129,20 +128,13 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     memset(table, 0, sizeof *table);
     table->functions = functions;
     table->kind = kind;
-    declaration = sqlite3_mprintf("CREATE TABLE x(%s, %s", shapes[kind].columns, HIDDEN);
-    code = declaration ? sqlite3_declare_vtab(db, declaration) : SQLITE_NOMEM;
-    sqlite3_free(declaration);
+    code = functions_declare(
+        db, sqlite3_mprintf("CREATE TABLE x(%s, %s", shapes[kind].columns, HIDDEN));
     if (code == SQLITE_OK)
         *out = &table->base;
     else
         sqlite3_free(table);
     return code;
-}
-
-static int disconnect(sqlite3_vtab *base)
-{
-    sqlite3_free(base);
-    return SQLITE_OK;
 }
 
 /* ---- Planning ---- */
@@ -195,14 +187,9 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
-    struct cursor *cursor = sqlite3_malloc(sizeof *cursor);
-
     (void)base;
-    if (!cursor)
-        return SQLITE_NOMEM;
-    memset(cursor, 0, sizeof *cursor);
-    *out = &cursor->base;
-    return SQLITE_OK;
+    *out = functions_zeroed((int)sizeof(struct cursor)); /* which begins with the base */
+    return *out ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static void clear(struct cursor *cursor)
@@ -553,7 +540,7 @@ int tables_register(sqlite3 *db, struct functions *functions)
         .iVersion = 1, /* eponymous only: no xCreate */
         .xConnect = connect,
         .xBestIndex = best_index,
-        .xDisconnect = disconnect,
+        .xDisconnect = functions_disconnect,
         .xOpen = open_cursor,
         .xClose = close_cursor,
         .xFilter = filter,

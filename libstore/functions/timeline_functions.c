@@ -77,7 +77,6 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 {
     struct table *table = sqlite3_malloc(sizeof *table);
     enum kind kind = ANCESTORS;
-    char *declaration;
     int code;
 
     (void)argc;
@@ -87,20 +86,12 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     while (kind < KINDS - 1 && strcmp(kinds[kind].name, argv[0]) != 0)
         kind++;
     *table = (struct table){ .functions = context, .kind = kind };
-    declaration = sqlite3_mprintf("CREATE TABLE x(%s)", kinds[kind].declaration);
-    code = declaration ? sqlite3_declare_vtab(db, declaration) : SQLITE_NOMEM;
-    sqlite3_free(declaration);
+    code = functions_declare(db, sqlite3_mprintf("CREATE TABLE x(%s)", kinds[kind].declaration));
     if (code == SQLITE_OK)
         *out = &table->base;
     else
         sqlite3_free(table);
     return code;
-}
-
-static int disconnect(sqlite3_vtab *base)
-{
-    sqlite3_free(base);
-    return SQLITE_OK;
 }
 
 /* ---- Planning ---- */
@@ -142,14 +133,9 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
-    struct cursor *cursor = sqlite3_malloc(sizeof *cursor);
-
     (void)base;
-    if (!cursor)
-        return SQLITE_NOMEM;
-    memset(cursor, 0, sizeof *cursor);
-    *out = &cursor->base;
-    return SQLITE_OK;
+    *out = functions_zeroed((int)sizeof(struct cursor)); /* which begins with the base */
+    return *out ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static void release_side(struct cursor *cursor, int side)
@@ -380,7 +366,8 @@ static int read_interval(struct cursor *cursor)
     return cursor->now.id ? SQLITE_ROW : SQLITE_NOMEM;
 }
 
-/* Whether an interval of the other side is over at that time.  An instant is in what lasts then.  */
+/* Whether an interval of the other side is over at that time.  An instant is in an interval that
+ * lasts then.  */
 static bool is_over(const struct interval *interval, int64_t ts)
 {
     return interval->limit > interval->ts ? interval->limit <= ts : interval->ts < ts;
@@ -562,7 +549,7 @@ int timeline_register(sqlite3 *db, struct functions *functions)
     static const sqlite3_module module = {
         .iVersion = 1,
         .xConnect = connect, /* no xCreate: there are no others of its kind */
-        .xDisconnect = disconnect,
+        .xDisconnect = functions_disconnect,
         .xBestIndex = best_index,
         .xFilter = filter,
         .xNext = next,
