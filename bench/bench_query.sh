@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reports on 10 million samples of 100,000 stacks: from the sums, with filters, and what --sql prints.
+# Reports on 10 million samples of 100,000 stacks: from the sums, with filters, and what --sql prints; SQL on timelines, by columns.
 set -eu
 . bench/lib.sh
 missed=0
@@ -55,4 +55,42 @@ peer=$(seconds sqlite3 slices.fxtq "$by_name")
 line "1 M slices by name, SQL" "$ours s" "sqlite3 $peer s" "$(calc "$ours / $peer")" "<= 1.1 x" "$ours <= 1.1 * $peer + 0.02"
 ours=$(seconds fxtq report slices slices.fxtq)
 line "report slices, percentiles too" "$ours s" "sqlite3 without: $peer s" "$(calc "$ours / $peer")" "<= 15 s" "$ours <= 15"
+# Queries of timelines (tests/column_queries.py), each beside sqlite3 on the plain tables and, where there is one, Perfetto's
+# trace_processor_shell on the trace itself, whose time is that of the query alone.  Those of slices are asked of spans.fxt, the others of
+# mix.fxt; fxtgen writes no counters, so theirs is left out.
+"$O/bench/fxtgen" --mix events=60,sched=40 --size 100M >mix.fxt
+"$O/bench/fxtgen" --kind spans --size 100M >spans.fxt
+for trace in mix spans; do
+    fxtq import -q $trace.fxt -o $trace.fxtq
+    cp $trace.fxtq $trace.plain.fxtq
+    sqlite3 $trace.plain.fxtq 'DROP TABLE column_data'
+done
+perfetto=$(command -v trace_processor_shell || true)
+python3 "$ROOT/tests/column_queries.py" suite 12 >queries
+number=0
+while IFS= read -r query; do
+    number=$((number + 1))
+    case $number in
+    1) name="group by name" trace=spans ;;
+    2) name="longest, ties by id" trace=spans ;;
+    3) name="longest" trace=spans ;;
+    4) name="self time" trace=spans ;;
+    5) name="by thread" trace=spans ;;
+    6) name="time range" trace=spans ;;
+    7) name="arguments" trace=mix ;;
+    8) continue ;;
+    9) name="thread states" trace=mix ;;
+    10) name="CPU gaps" trace=mix ;;
+    11) name="child over half its parent" trace=spans ;;
+    *) name="grandparents" trace=spans ;;
+    esac
+    ours=$(seconds fxtq $trace.fxtq "$query")
+    peer=$(seconds sqlite3 $trace.plain.fxtq "$query")
+    line "timeline: $name" "$ours s" "sqlite3 $peer s" "$(calc "$ours / $peer")" "<= 1.1 x" "$ours <= 1.1 * $peer + 0.02"
+    [ -n "$perfetto" ] || continue
+    printf '%s;\n' "$query" >query.sql
+    peer=$("$perfetto" --query-file query.sql $trace.fxt 2>&1 >rows | sed -n 's/.*Query execution time: \([0-9]*\) ms.*/\1/p')
+    peer=$(calc "${peer:-0} / 1000")
+    line "timeline: $name" "$ours s" "trace_processor $peer s" "$(calc "$ours / ($peer + 0.001)")" "<= 1.0 x" "$ours <= $peer + 0.02"
+done <queries
 exit $missed

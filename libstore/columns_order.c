@@ -261,12 +261,26 @@ int columns_first(struct store_columns *columns, enum columns_table table,
 
 /* ---- Indexes ---- */
 
+static size_t index_size(const struct columns_source *source)
+{
+    return ((size_t)source->directory.rows + 1) * sizeof(uint32_t);
+}
+
+bool columns_may_index(const struct store_columns *columns, enum columns_table table,
+                       unsigned column)
+{
+    const struct columns_source *source = &columns->sources[table];
+
+    return source->indexes[column].rows ||
+           index_size(source) + columns->index_bytes <= columns->most_index_bytes;
+}
+
 static int make_index(struct store_columns *columns, enum columns_table table, unsigned column)
 {
     struct columns_source *source = &columns->sources[table];
     size_t row_count = (size_t)source->directory.rows;
     struct columns_key key = { .column = (uint8_t)column, .text = -1 };
-    uint32_t *rows = malloc((row_count + 1) * sizeof *rows);
+    uint32_t *rows = malloc(index_size(source));
     int code;
 
     if (!rows)
@@ -274,11 +288,13 @@ static int make_index(struct store_columns *columns, enum columns_table table, u
     for (size_t i = 0; i < row_count; i++)
         rows[i] = (uint32_t)i;
     code = columns_sort(columns, table, rows, row_count, &key, 1);
-    if (code == SQLITE_OK)
-        source->indexes[column].rows = rows;
-    else
+    if (code != SQLITE_OK) {
         free(rows);
-    return code;
+        return code;
+    }
+    source->indexes[column].rows = rows;
+    columns->index_bytes += index_size(source);
+    return SQLITE_OK;
 }
 
 /* The first place in the index whose key is at least that.  */

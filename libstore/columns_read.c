@@ -6,6 +6,8 @@
 #include "base/grow.h"
 
 #define KEPT_BYTES ((size_t)160 << 20)
+/* While an index is made, it takes as much again.  */
+#define INDEX_BYTES ((size_t)128 << 20)
 /* Names of a hostile store: more are left to the plain tables.  */
 #define MOST_NAMES       ((size_t)1 << 24)
 #define MOST_NAMES_BYTES ((size_t)64 << 20)
@@ -24,6 +26,7 @@ struct store_columns *columns_new(struct store *store)
     columns->store = store;
     columns->db = store->db;
     columns->references = 1;
+    columns->most_index_bytes = INDEX_BYTES;
     return columns;
 }
 
@@ -77,6 +80,7 @@ static void forget(struct store_columns *columns)
     drop_blocks(columns);
     drop_names(columns);
     drop_keys(columns);
+    columns->index_bytes = 0;
     for (int table = 0; table < COLUMNS_TABLES; table++) {
         struct columns_source *source = &columns->sources[table];
 

@@ -70,6 +70,7 @@ struct store_columns {
     int64_t *captures; /* of tracks, by track.id; INT64_MIN: no such track */
     size_t capture_count;
     size_t kept_bytes;
+    size_t index_bytes, most_index_bytes; /* of all indexes; more are not made */
     struct columns_cursor *cursors; /* which forget blocks when they are dropped */
     uint64_t damaged;               /* blocks and directories */
 };
@@ -140,6 +141,10 @@ int columns_sort(struct store_columns *columns, enum columns_table table, uint32
 /* The first *count rows (at most that many) in the order of key.  SQLite's code.  */
 int columns_first(struct store_columns *columns, enum columns_table table,
                   const struct columns_key *key, uint32_t *rows, size_t *count);
+
+/* Whether there is an index of the column, or one may be made.  */
+bool columns_may_index(const struct store_columns *columns, enum columns_table table,
+                       unsigned column);
 
 /* The rows whose column has the value, in their order, from an index that is made once: *out points
  * to *count rows.  Only for columns that columns_can_order() accepts.  SQLite's code.  */

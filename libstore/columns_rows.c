@@ -569,7 +569,9 @@ static int start_rows(struct columns_cursor *cursor)
 {
     const struct condition *equality = find_equality(cursor);
 
-    if (equality && cursor->filtered > SCANS_BEFORE_INDEX)
+    if (equality && cursor->filtered > SCANS_BEFORE_INDEX &&
+        columns_may_index(cursor_table(cursor)->columns, cursor_table(cursor)->served->table,
+                          equality->column))
         return start_index(cursor, equality);
     cursor->row = cursor->step > 0 ? cursor->from : cursor->to - 1;
     return rows_settle(cursor);

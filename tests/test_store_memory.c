@@ -9,6 +9,7 @@
 
 #include <fxt/store_content.h>
 #include <fxt/symbolize.h>
+#include "libstore/columns_read.h"
 #include "libstore/functions/functions.h"
 #include "libstore/store_internal.h"
 #include "tests/support/allocation.h"
@@ -59,6 +60,36 @@ static void make_file(void)
     struct store *store = new_store("s");
 
     ck_assert_int_eq(import(store, "first", false), STORE_OK);
+    ck_assert_int_eq(store_publish(store, NULL), STORE_OK);
+    store_close(store);
+}
+
+/* The same with slices in one another, arguments and values of a counter.  */
+static void make_slices(void)
+{
+    struct fxt_arg args[] = { u64_arg("n", 1), string_arg("text", "words") };
+    struct fxt_record records[] = {
+        process_record(1, "app"),
+        complete_record(5, 90, 1, 1, "outer"),
+        complete_record(6, 40, 1, 1, "inner"),
+        complete_record(7, 9, 1, 1, "leaf"),
+        complete_record(50, 60, 1, 1, "inner"),
+        complete_record(20, 30, 1, 2, "outer"),
+        event_record(FXT_EVENT_COUNTER, "c", "counter", args, 1),
+        event_record(FXT_EVENT_INSTANT, "c", "instant", args, 2),
+        backtrace_record(3, 1, 1, one, 3),
+        backtrace_record(5, 1, 2, two, 2),
+    };
+    struct store_import_options options = { .size = sizeof options, .name = "slices" };
+    struct fxt_bytes bytes = { (const uint8_t *)"slices", 6 };
+    struct store *store = new_store("s");
+    struct store_import *in = NULL;
+
+    ck_assert_int_eq(store_import_open(store, &options, &in, NULL), STORE_OK);
+    for (size_t i = 0; i < COUNT_OF(records); i++, bytes.length = 0)
+        ck_assert_int_eq(store_import_record(in, &records[i], bytes, NULL), STORE_OK);
+    ck_assert_int_eq(store_import_finish(in, NULL, NULL), STORE_OK);
+    store_import_close(in);
     ck_assert_int_eq(store_publish(store, NULL), STORE_OK);
     store_close(store);
 }
@@ -149,6 +180,94 @@ START_TEST(functions_answer_or_say_that_memory_is_short)
         ck_assert_int_eq(code == SQLITE_OK ? strcmp(text, expected) : 0, 0);
     }
     allocation_fail_at(0);
+    store_close(store);
+    leave_folder();
+}
+END_TEST
+
+/* ---- Columns ---- */
+
+static const char *const column_questions[] = {
+    "SELECT * FROM slice ORDER BY dur DESC, id",
+    "SELECT name, count(*), sum(dur) FROM slice GROUP BY name",
+    "SELECT p.id, c.id FROM slice AS p LEFT JOIN slice AS c ON c.track_id = p.track_id",
+    "SELECT * FROM args",
+    "SELECT s.id, a.key, a.display_value FROM slice AS s JOIN args AS a USING (arg_set_id)",
+    "SELECT * FROM counters",
+    "SELECT * FROM perf_sample ORDER BY utid, ts DESC",
+    "SELECT a.* FROM slice AS s, ancestors(s.id) AS a",
+    "SELECT d.* FROM slice AS s, descendants(s.id) AS d",
+    "SELECT a.* FROM slice AS s, slice_at(s.ts, 1) AS a",
+    "SELECT * FROM intervals_intersect('slice', 'slice', 'track_id')",
+};
+
+static struct store *open_served(void)
+{
+    struct store *store = reopen_store("s", STORE_READ);
+
+    ck_assert_int_eq(store_add_functions(store, NULL), STORE_OK);
+    ck_assert_int_eq(store_serve_columns(store, NULL), STORE_OK);
+    ck_assert_ptr_nonnull(store->serving);
+    return store;
+}
+
+/* An answer is the one of the plain tables.  */
+START_TEST(columns_answer_or_say_that_memory_is_short)
+{
+    static char expected[4096], text[4096];
+    unsigned long failures = 0, asked = 0;
+    struct store *store;
+
+    allocation_take_sqlite();
+    enter_folder();
+    make_slices();
+    store = reopen_store("s", STORE_READ);
+    ck_assert_int_eq(store_add_functions(store, NULL), STORE_OK);
+    ck_assert_int_eq(ask(store_sqlite(store), column_questions[_i], expected), SQLITE_OK);
+    ck_assert_uint_gt(strlen(expected), 3);
+    store_close(store);
+    for (unsigned long n = 1; asked >= n - 1; n = NEXT(n)) {
+        int code;
+
+        store = open_served();
+        allocation_fail_at(n);
+        code = ask(store_sqlite(store), column_questions[_i], text);
+        asked = allocation_count();
+        allocation_fail_at(0);
+        ck_assert_msg(code == SQLITE_OK || (code & 0xff) == SQLITE_NOMEM ||
+                          code == SQLITE_IOERR_NOMEM,
+                      "allocation %lu: %d", n, code);
+        ck_assert_msg(code != SQLITE_OK || strcmp(text, expected) == 0,
+                      "allocation %lu: other rows", n);
+        failures += code != SQLITE_OK;
+        ck_assert_int_eq(ask(store_sqlite(store), column_questions[_i], text), SQLITE_OK);
+        ck_assert_str_eq(text, expected); /* what failed is not kept */
+        store_close(store);
+    }
+    ck_assert_uint_gt(failures, 10);
+    leave_folder();
+}
+END_TEST
+
+/* Too many rows for an index are scanned.  */
+START_TEST(an_index_beyond_the_bound_is_not_made)
+{
+    static const char sql[] = "SELECT p.id, c.id FROM slice AS p CROSS JOIN slice AS c "
+                              "ON c.track_id = p.track_id ORDER BY p.id, c.id";
+    static char expected[4096], text[4096];
+    struct store *store;
+
+    enter_folder();
+    make_slices();
+    store = open_served();
+    ck_assert_int_eq(ask(store_sqlite(store), sql, expected), SQLITE_OK);
+    ck_assert_uint_gt(store->serving->index_bytes, 0);
+    store_close(store);
+    store = open_served();
+    store->serving->most_index_bytes = 3;
+    ck_assert_int_eq(ask(store_sqlite(store), sql, text), SQLITE_OK);
+    ck_assert_uint_eq(store->serving->index_bytes, 0);
+    ck_assert_str_eq(text, expected);
     store_close(store);
     leave_folder();
 }
@@ -506,6 +625,9 @@ int main(void)
     tcase_set_timeout(memory, 120);
     tcase_add_loop_test(memory, functions_answer_or_say_that_memory_is_short, 0,
                         (int)COUNT_OF(questions));
+    tcase_add_loop_test(memory, columns_answer_or_say_that_memory_is_short, 0,
+                        (int)COUNT_OF(column_questions));
+    tcase_add_test(memory, an_index_beyond_the_bound_is_not_made);
     tcase_add_loop_test(memory, deeds_are_done_or_leave_the_store_as_it_was, 0,
                         (int)COUNT_OF(deeds));
     tcase_add_loop_test(memory, what_is_read_is_whole_or_a_status, 0, (int)COUNT_OF(readings));
