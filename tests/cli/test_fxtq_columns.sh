@@ -58,6 +58,10 @@ done
     python3 "$queries" random 6 6
 } | python3 "$queries" script >script.sql
 
+# A trace without a store has columns, too.
+[ "$("$fxtq" --no-header mix.fxt "SELECT count(*) FROM temp.sqlite_schema WHERE name = 'slice'")" = 1 ] || fail "a trace has no columns"
+same mix.fxt mix.plain.fxtq
+
 # An import adds columns, and a label keeps them.
 cp mix.fxtq more.fxtq
 "$fxtq" import -q spans.fxt -o more.fxtq --label commit=a1 >out 2>&1 || fail "append: $(cat out)"
