@@ -84,12 +84,12 @@ while IFS= read -r query; do
     11) name="child over half its parent" trace=spans ;;
     *) name="grandparents" trace=spans ;;
     esac
-    ours=$(seconds fxtq $trace.fxtq "$query")
-    peer=$(seconds sqlite3 $trace.plain.fxtq "$query")
+    ours=$(seconds fxtq "$trace.fxtq" "$query")
+    peer=$(seconds sqlite3 "$trace.plain.fxtq" "$query")
     line "timeline: $name" "$ours s" "sqlite3 $peer s" "$(calc "$ours / $peer")" "<= 1.1 x" "$ours <= 1.1 * $peer + 0.02"
     [ -n "$perfetto" ] || continue
     printf '%s;\n' "$query" >query.sql
-    peer=$("$perfetto" --query-file query.sql $trace.fxt 2>&1 >rows | sed -n 's/.*Query execution time: \([0-9]*\) ms.*/\1/p')
+    peer=$("$perfetto" --query-file query.sql "$trace.fxt" 2>&1 >rows | sed -n 's/.*Query execution time: \([0-9]*\) ms.*/\1/p')
     peer=$(calc "${peer:-0} / 1000")
     line "timeline: $name" "$ours s" "trace_processor $peer s" "$(calc "$ours / ($peer + 0.001)")" "<= 1.0 x" "$ours <= $peer + 0.02"
 done <queries
