@@ -128,11 +128,11 @@ CREATE TABLE provider (
     lost        INTEGER NOT NULL  -- number of times it reported a full buffer
 ) STRICT;
 
--- Records that were lost before the trace was written.
+-- What the capture lost, by cause.  The view stats says what each count is of.
 CREATE TABLE loss (
     capture_id INTEGER NOT NULL REFERENCES capture (id) ON DELETE CASCADE,
-    name       TEXT NOT NULL,    -- 'ring', 'throttled', 'region_full', 'unreadable', 'exited', 'sideband', 'stopped', 'provider_events', 'heap_allocations', ...
-    count      INTEGER NOT NULL, -- not 0
+    name       TEXT NOT NULL,    -- the cause: 'ring', 'sideband', 'region_full', 'stopped', 'unreadable', 'exited', 'throttled', 'provider_events', 'heap_allocations', 'heap_frees', 'heap_infos', 'heap_rejected', 'heap_no_memory', 'heap_forgotten'
+    count      INTEGER NOT NULL, -- of samples, records, CPUs, ..., as the cause is; not 0
     PRIMARY KEY (capture_id, name)
 ) STRICT, WITHOUT ROWID;
 
@@ -667,7 +667,22 @@ SELECT kind AS name, CAST(iif(is_loss, 'data_loss', 'info') AS TEXT) AS severity
 FROM damage
 UNION ALL
 SELECT name, CAST('data_loss' AS TEXT), CAST('trace' AS TEXT), count,
-       CAST('records lost before the trace was written' AS TEXT), capture_id
+       CAST(CASE name
+         WHEN 'ring' THEN 'records, as a rule samples, that did not fit into the kernel''s buffers'
+         WHEN 'sideband' THEN 'names and mappings that did not fit into the kernel''s buffers'
+         WHEN 'region_full' THEN 'samples that did not fit into the region of their CPU'
+         WHEN 'stopped' THEN 'CPUs that sampled no more once their region was full'
+         WHEN 'unreadable' THEN 'samples whose stack could not be read'
+         WHEN 'exited' THEN 'samples of threads that were just ending'
+         WHEN 'throttled' THEN 'times that the kernel throttled sampling'
+         WHEN 'provider_events' THEN 'marks of providers that they lost records'
+         WHEN 'heap_allocations' THEN 'sampled allocations that the capture did not receive'
+         WHEN 'heap_frees' THEN 'releases that the capture did not receive: blocks look in use that are not'
+         WHEN 'heap_infos' THEN 'messages about modules that the capture did not receive'
+         WHEN 'heap_rejected' THEN 'messages of captured processes that were refused: invalid, or one mapping too many'
+         WHEN 'heap_no_memory' THEN 'sampled allocations that a process had no memory left to record'
+         WHEN 'heap_forgotten' THEN 'blocks whose release a process could not report'
+         ELSE 'lost by the capture' END AS TEXT), capture_id
 FROM loss;
 
 -- The table meta, one column per type.

@@ -2,6 +2,8 @@
  * else.  */
 #include "sampler-capture/cpu/cpu_session.h"
 #include "sampler-capture/cpu/cpu_summary.h"
+#include "sampler-capture/heap/heap_losses.h"
+#include "sampler-capture/trace/trace_report.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -109,8 +111,89 @@ static const struct {
       .kernel = true },
 };
 
+/* ---- What heap captures and trace captures lost ---- */
+
+static const struct {
+    struct record_loss lost;
+    uint64_t closed, waits;
+    const char *says; /* all of it */
+} heap_losses[] = {
+    { { 0 }, 0, 0, "" },
+    { { .allocations = 1 },
+      0,
+      0,
+      "lost: 1 sampled allocation, because the capture could not keep up: too little memory is "
+      "shown; use a larger --interval\n" },
+    { { .frees = 2345 },
+      0,
+      0,
+      "lost: 2,345 releases, because the capture could not keep up: blocks look in use that are "
+      "not; use a larger --interval\n" },
+    { { .infos = 3 },
+      0,
+      0,
+      "lost: 3 messages about modules, because the capture could not keep up: code in them has no "
+      "names; use a larger --interval\n" },
+    { { .rejected = 1 },
+      0,
+      0,
+      "1 connection was closed, because of an invalid message or one mapping too many: not "
+      "captured from then on\n" },
+    { { .no_memory = 2 },
+      0,
+      0,
+      "lost: 2 sampled allocations, because the program had no memory left to record them: too "
+      "little is shown\n" },
+    { { .forgotten = 4 },
+      0,
+      0,
+      "lost: the release of 4 blocks, because a program lost its connection to the capture\n" },
+    { { .forgotten = 4 },
+      1,
+      0,
+      "a program closed the descriptor of the capture 1 time, and is a new process from then on; "
+      "4 blocks in use remain in use in the earlier one\n" },
+    { { 0 }, 0, 5, "a thread waited for the capture 5 times, at most 200 ms each\n" },
+};
+
+static const struct {
+    uint64_t dropped, broken, refused;
+    enum trace_mode mode;
+    const char *says;
+} trace_losses[] = {
+    { 0, 0, 0, TRACE_ONESHOT, "" },
+    { 1, 0, 0, TRACE_ONESHOT,
+      "lost: 1 record that did not fit into the buffer of its program: use a larger "
+      "--buffer-size, or --mode streaming\n" },
+    { 2, 0, 0, TRACE_STREAMING,
+      "lost: 2 records that did not fit into the buffer of their program: use a larger "
+      "--buffer-size\n" },
+    { 0, 16, 0, TRACE_CIRCULAR, "lost: 16 bytes of buffers that contained no valid record\n" },
+    { 0, 0, 1, TRACE_CIRCULAR, "left out: 1 metadata record of a provider about another one\n" },
+};
+
+static void print_summary(const void *summary)
+{
+    summary_print(summary);
+}
+
+static void print_heap_losses(const void *index)
+{
+    const int *i = index;
+
+    heap_losses_print(&heap_losses[*i].lost, heap_losses[*i].closed, heap_losses[*i].waits);
+}
+
+static void print_trace_losses(const void *index)
+{
+    const int *i = index;
+
+    report_losses(trace_losses[*i].dropped, trace_losses[*i].broken, trace_losses[*i].refused,
+                  trace_losses[*i].mode);
+}
+
 /* What is printed to standard error.  */
-static void print_into(char *text, size_t size, const struct summary *summary)
+static void print_into(char *text, size_t size, void (*print)(const void *), const void *context)
 {
     FILE *file = tmpfile();
     int before = dup(STDERR_FILENO);
@@ -119,7 +202,7 @@ static void print_into(char *text, size_t size, const struct summary *summary)
     ck_assert(file && before >= 0);
     (void)fflush(stderr);
     (void)dup2(fileno(file), STDERR_FILENO);
-    summary_print(summary);
+    print(context);
     (void)fflush(stderr);
     (void)dup2(before, STDERR_FILENO);
     (void)close(before);
@@ -150,13 +233,31 @@ START_TEST(sentence_is_true)
     bool has_samples = sentences[_i].result.totals.samples > 0;
     char text[4096];
 
-    print_into(text, sizeof text, &summary);
+    print_into(text, sizeof text, print_summary, &summary);
     ck_assert_msg(!sentences[_i].says || strstr(text, sentences[_i].says), "%s: %s",
                   sentences[_i].name, text);
     /* The contents, the sentence, and what to do next if there are samples.  */
     ck_assert_msg(count_lines(text) ==
                       1U + (sentences[_i].says != NULL) + has_samples + sentences[_i].more,
                   "%s: %s", sentences[_i].name, text);
+}
+END_TEST
+
+START_TEST(tells_what_a_heap_capture_lost)
+{
+    char text[1024];
+
+    print_into(text, sizeof text, print_heap_losses, &_i);
+    ck_assert_str_eq(text, heap_losses[_i].says);
+}
+END_TEST
+
+START_TEST(tells_what_a_trace_capture_lost)
+{
+    char text[1024];
+
+    print_into(text, sizeof text, print_trace_losses, &_i);
+    ck_assert_str_eq(text, trace_losses[_i].says);
 }
 END_TEST
 
@@ -168,6 +269,10 @@ int main(void)
     int failed;
 
     tcase_add_loop_test(tcase, sentence_is_true, 0, sizeof sentences / sizeof *sentences);
+    tcase_add_loop_test(tcase, tells_what_a_heap_capture_lost, 0,
+                        (int)(sizeof heap_losses / sizeof heap_losses[0]));
+    tcase_add_loop_test(tcase, tells_what_a_trace_capture_lost, 0,
+                        (int)(sizeof trace_losses / sizeof trace_losses[0]));
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

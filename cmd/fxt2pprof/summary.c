@@ -10,41 +10,11 @@
 
 static void print_losses(const struct profile_loss *loss)
 {
-    const struct {
-        uint64_t count;
-        const char *one, *many; /* of what */
-        const char *text;
-    } causes[] = {
-        { loss->ring, "record", "records",
-          " that the kernel's buffers overran, as a rule samples: raise --buffer-size or lower "
-          "-F" },
-        { loss->sideband, "name or mapping", "names and mappings",
-          ", the kernel's buffers overran: code may lack names" },
-        { loss->region_full, "sample", "samples",
-          ", the CPU's region was full: raise --buffer-size" },
-        { loss->stopped, "CPU", "CPUs",
-          " sampled no more once a region was full (--mode oneshot), and nobody counted: raise "
-          "--buffer-size" },
-        { loss->unreadable, "sample", "samples", " whose stack could not be read" },
-        { loss->exited, "sample", "samples", " of threads that were just ending" },
-        { loss->throttled, "time", "times", " the kernel throttled sampling: lower -F" },
-        { loss->provider_events, "mark", "marks", " of providers that lost records" },
-        { loss->heap_allocations, "sampled allocation", "sampled allocations",
-          ": too little memory is shown; raise --interval" },
-        { loss->heap_frees, "release", "releases",
-          ": blocks look in use that are not; raise --interval" },
-        { loss->heap_infos, "message", "messages", " of where modules are" },
-        { loss->heap_rejected, "broken message", "broken messages", " of a captured process" },
-        { loss->heap_no_memory, "sampled allocation", "sampled allocations",
-          " that a process had no memory left to remember: too little is shown" },
-        { loss->heap_forgotten, "release", "releases",
-          ": a process closed its connection, so blocks look in use that may not be" },
-    };
+    struct profile_loss_cause cause;
 
-    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
-        if (causes[i].count)
-            cli_note("  lost: %s%s", cli_counted(causes[i].count, causes[i].one, causes[i].many),
-                     causes[i].text);
+    for (size_t i = 0; profile_loss_at(loss, i, &cause); i++)
+        if (cause.count)
+            cli_note("  lost: %s %s", cli_grouped(cause.count), cause.phrase);
 }
 
 static void print_notices(const struct profile_notices *notices)

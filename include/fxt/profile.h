@@ -496,8 +496,8 @@ struct profile_resident {
     uint64_t peak_bytes;
 };
 
-/* Records that were lost before the trace was written (counters fxt.capture/lost and heap_lost,
- * provider events).  Totals, reported once by profile_ingest_finish().  */
+/* What a capture lost, by cause (counters fxt.capture/lost and heap_lost, provider events).
+ * Totals, reported once by profile_ingest_finish().  */
 struct profile_loss {
     uint64_t ring;            /* the kernel's ring buffer overran */
     uint64_t throttled;       /* times the kernel throttled sampling */
@@ -516,6 +516,21 @@ struct profile_loss {
     uint64_t sideband;       /* the kernel's buffer of names and mappings overran */
     uint64_t stopped;        /* CPUs that stopped sampling when their region was full */
 };
+
+/* One of these counters.  */
+struct profile_loss_cause {
+    const char *name;        /* of the member, as in the table loss of a store */
+    const char *description; /* what the count is of: "samples whose stack could not be read" */
+    const char *phrase;      /* for people, to print after the count, with what is known to help:
+                              * "time the kernel throttled sampling: lower -F" if the count is 1,
+                              * else "times ..." */
+    uint64_t count;          /* may be 0 */
+};
+
+/* Fill in the counter with that index; the first index is 0.  Returns false if there are no
+ * more.  */
+PROFILE_API bool profile_loss_at(const struct profile_loss *loss, size_t index,
+                                 struct profile_loss_cause *out);
 
 /* The receiver of the ingest.  NULL members are not called, and data that only they need are not
  * computed.  If a member returns a status other than PROFILE_OK, the ingest ends with that status.

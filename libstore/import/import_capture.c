@@ -186,37 +186,19 @@ static bool write_providers(struct store_import *import)
 
 static bool write_losses(struct store_import *import)
 {
-    const struct {
-        const char *name;
-        uint64_t count;
-    } losses[] = {
-        { "ring", import->loss.ring },
-        { "throttled", import->loss.throttled },
-        { "region_full", import->loss.region_full },
-        { "unreadable", import->loss.unreadable },
-        { "exited", import->loss.exited },
-        { "sideband", import->loss.sideband },
-        { "stopped", import->loss.stopped },
-        { "provider_events", import->loss.provider_events },
-        { "heap_allocations", import->loss.heap_allocations },
-        { "heap_frees", import->loss.heap_frees },
-        { "heap_infos", import->loss.heap_infos },
-        { "heap_rejected", import->loss.heap_rejected },
-        { "heap_no_memory", import->loss.heap_no_memory },
-        { "heap_forgotten", import->loss.heap_forgotten },
-    };
+    struct profile_loss_cause cause;
 
-    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+    for (size_t i = 0; profile_loss_at(&import->loss, i, &cause); i++) {
         struct store_cell *cells;
 
-        if (losses[i].count == 0)
+        if (cause.count == 0)
             continue;
         cells = store_writer_row(import->writer, STORE_LOSS, NULL);
-        if (!cells || !store_writer_text(import->writer, STORE_LOSS, &cells[1], losses[i].name,
-                                         strlen(losses[i].name)))
+        if (!cells || !store_writer_text(import->writer, STORE_LOSS, &cells[1], cause.name,
+                                         strlen(cause.name)))
             return false;
         store_int(&cells[0], import->capture_id);
-        store_unsigned(&cells[2], losses[i].count);
+        store_unsigned(&cells[2], cause.count);
     }
     return true;
 }

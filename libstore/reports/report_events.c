@@ -1,5 +1,6 @@
 /* report_events.c - slices, the timeline, and what is wrong with captures.  */
 #include <inttypes.h>
+#include <sqlite3.h>
 #include <string.h>
 
 #include "libstore/reports/reports.h"
@@ -219,31 +220,20 @@ static const struct store_report_column damage_columns[] = {
 };
 
 /* Rows of the table loss: what their count is of.  */
-static const struct {
-    const char *name, *description;
-} losses[] = {
-    { "ring", "records, as a rule samples, that did not fit into the kernel''s buffers" },
-    { "sideband", "names and mappings that did not fit into the kernel''s buffers" },
-    { "region_full", "samples that did not fit into the region of their CPU" },
-    { "stopped", "CPUs that sampled no more once their region was full" },
-    { "unreadable", "samples whose stack could not be read" },
-    { "exited", "samples of threads that were just ending" },
-    { "throttled", "times that the kernel throttled sampling" },
-    { "provider_events", "marks of providers that lost records" },
-    { "heap_allocations", "sampled allocations that the capture did not receive" },
-    { "heap_frees", "releases that the capture did not receive: blocks look in use that are not" },
-    { "heap_infos", "messages about modules that the capture did not receive" },
-    { "heap_rejected", "broken messages of captured processes" },
-    { "heap_no_memory", "sampled allocations that a process had no memory left to record" },
-    { "heap_forgotten", "blocks whose release a process could not report" },
-};
-
 static void write_loss_descriptions(struct base_text *sql)
 {
+    const struct profile_loss none = { .ring = 0 };
+    struct profile_loss_cause cause;
+
     base_text_adds(sql, "CASE name");
-    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
-        base_text_addf(sql, " WHEN '%s' THEN '%s'", losses[i].name, losses[i].description);
-    base_text_adds(sql, " ELSE 'lost before the trace was written' END");
+    for (size_t i = 0; profile_loss_at(&none, i, &cause); i++) {
+        char *when = sqlite3_mprintf(" WHEN %Q THEN %Q", cause.name, cause.description);
+
+        sql->failed |= !when;
+        base_text_adds(sql, when ? when : "");
+        sqlite3_free(when);
+    }
+    base_text_adds(sql, " ELSE 'lost by the capture' END");
 }
 
 static void write_damage(const struct report_query *query, struct base_text *sql)

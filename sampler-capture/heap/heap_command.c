@@ -3,6 +3,7 @@
 #include "cmd/cli/cli.h"
 #include "sampler-capture/capture_output.h"
 #include "sampler-capture/command.h"
+#include "sampler-capture/heap/heap_losses.h"
 #include "sampler-capture/heap/heap_options.h"
 #include "sampler-capture/heap/heap_server.h"
 #include "sampler-capture/heap/target.h"
@@ -181,10 +182,6 @@ static void summarize_processes(const struct run *run)
 {
     const struct server *server = &run->server;
 
-    if (server->lost.rejected)
-        cli_note(
-            "%s, because they sent invalid messages",
-            cli_counted(server->lost.rejected, "connection was closed", "connections were closed"));
     summarize_started(server);
     if (server->unseen)
         cli_note("%s linked in, which a preloaded library does not see",
@@ -203,29 +200,6 @@ static void summarize_processes(const struct run *run)
     if (server->running)
         cli_note("%s still running: not captured from here on",
                  cli_counted(server->running, "process is", "processes are"));
-}
-
-/* What is not in the trace of those that are, by cause.  */
-static void summarize_losses(const struct run *run)
-{
-    const struct record_loss *lost = &run->server.lost;
-
-    if (lost->allocations + lost->frees)
-        cli_note("lost: %s and %s, because the capture could not keep up: use a larger --interval",
-                 cli_counted(lost->allocations, "allocation", "allocations"),
-                 cli_counted(lost->frees, "free", "frees"));
-    if (lost->no_memory)
-        cli_note("lost: %s, because the program had no memory left to record %s",
-                 cli_counted(lost->no_memory, "allocation", "allocations"),
-                 lost->no_memory == 1 ? "it" : "them");
-    if (run->server.closed)
-        cli_note("a program closed the descriptor of the capture %s, and is a new process from "
-                 "then on; %s in use remain in use in the earlier one",
-                 cli_counted(run->server.closed, "time", "times"),
-                 cli_counted(lost->forgotten, "block", "blocks"));
-    if (run->server.waits && !run->options.quiet)
-        cli_note("a thread waited for the capture %s, at most 200 ms each",
-                 cli_counted(run->server.waits, "time", "times"));
 }
 
 static void summarize_contents(const struct run *run)
@@ -279,7 +253,8 @@ static void summarize(const struct run *run, bool fine)
 {
     if (!run->options.quiet)
         summarize_contents(run);
-    summarize_losses(run);
+    heap_losses_print(&run->server.lost, run->server.closed,
+                      run->options.quiet ? 0 : run->server.waits);
     summarize_processes(run);
     if (fine && !run->options.quiet)
         summarize_next(run);

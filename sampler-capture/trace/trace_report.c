@@ -74,6 +74,21 @@ static void report_none(const struct sums *sums)
                  sums->registered == 1 ? "it" : "them");
 }
 
+void report_losses(uint64_t dropped, uint64_t broken, uint64_t refused, enum trace_mode mode)
+{
+    if (dropped > 0)
+        cli_note("lost: %s that did not fit into the buffer of %s: use a larger --buffer-size%s",
+                 cli_counted(dropped, "record", "records"),
+                 dropped == 1 ? "its program" : "their program",
+                 mode == TRACE_ONESHOT ? ", or --mode streaming" : "");
+    if (broken > 0)
+        cli_note("lost: %s of buffers that contained no valid record",
+                 cli_counted(broken, "byte", "bytes"));
+    if (refused > 0)
+        cli_note("left out: %s of a provider about another one",
+                 cli_counted(refused, "metadata record", "metadata records"));
+}
+
 void report_summary(const struct manager *manager, const char *output, double seconds, bool quiet)
 {
     const struct sums sums = add_up(manager);
@@ -83,16 +98,7 @@ void report_summary(const struct manager *manager, const char *output, double se
         cli_note("%s: %s in %.2f s; %.1f %s", output,
                  cli_counted(sums.recorded, "provider", "providers"), seconds,
                  kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB");
-    if (sums.dropped > 0)
-        cli_note("lost: %s, because buffers were full: use a larger --buffer-size%s",
-                 cli_counted(sums.dropped, "record", "records"),
-                 manager->options->mode == TRACE_ONESHOT ? ", or --mode streaming" : "");
-    if (sums.broken > 0)
-        cli_note("lost: %s of buffers that contained no valid record",
-                 cli_counted(sums.broken, "byte", "bytes"));
-    if (sums.refused > 0)
-        cli_note("left out: %s of a provider about another one",
-                 cli_counted(sums.refused, "metadata record", "metadata records"));
+    report_losses(sums.dropped, sums.broken, sums.refused, manager->options->mode);
     report_none(&sums);
 }
 

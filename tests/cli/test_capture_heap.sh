@@ -195,7 +195,7 @@ heap_check closes.fxt >checked
 [ "$(number allocations) $(number frees) $(number live) $(number forgotten) $(number lost)" = "200 100 100 100 0" ] ||
     fail "closes: $(cat checked)"
 fxt2pprof --profile heap -o closes.pb.gz closes.fxt 2>err || fail "$(cat err)"
-says "100 releases: a process closed its connection"
+says "100 blocks whose release a process could not report"
 # A release shows it.
 sed 's/void \*volatile block = malloc(2000);/void *volatile block = NULL;/' closes.c >closes2.c
 "${CC:-cc}" -O1 -o closes closes2.c

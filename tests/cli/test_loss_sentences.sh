@@ -1,19 +1,22 @@
 #!/bin/sh
-# Each cause of loss that a trace can name, in fxt2pprof's summary and in fxtq report damage: its own sentence with its own unit, that one
+# Each cause of loss that a trace can name, in fxt2pprof's summary, fxtq report damage and the view stats: its own sentence with its own unit, that one
 # and no other.
 set -eu
 cd "$WORK"
 . "$ROOT/tests/cli/fail.sh"
 
 cat >lost.py <<'PY'
-import sys
+import struct, sys
 sys.path.insert(0, sys.argv[1])
 from fxt_records import COUNTER, UINT64, argument, event, magic
 counter, field, count = sys.argv[2], sys.argv[3], int(sys.argv[4])
-sys.stdout.buffer.write(magic() + event(COUNTER, 1, 1, 1, counter, [argument(UINT64, field, count)], last=0, category="fxt.capture"))
+if counter == "provider":  # provider event 0 of provider 1
+    sys.stdout.buffer.write(magic() + struct.pack("<Q", 1 << 4 | 3 << 16 | 1 << 20) * count)
+else:
+    sys.stdout.buffer.write(magic() + event(COUNTER, 1, 1, 1, counter, [argument(UINT64, field, count)], last=0, category="fxt.capture"))
 PY
 
-# The counter and its argument, the name in a store, one and many in the summary, and what the report says.
+# The counter and its argument, the name in a store, one and many in the summary, and what the report and the view stats say.
 while IFS='|' read -r counter field name one many said; do
     for count in 1 2345; do
         rm -f lost.fxtq
@@ -23,27 +26,30 @@ while IFS='|' read -r counter field name one many said; do
         [ "$(grep lost: err)" = "$wanted" ] || fail "$name: $(cat err), not '$wanted'"
         fxtq import -q lost.fxt -o lost.fxtq
         fxtq report damage --json lost.fxtq >shown
-        [ "$(grep -c . shown)" = 1 ] || fail "$name: $(cat shown)"
+        [ "$(grep -c '"kind":"'"$name"'"' shown)" = 1 ] || fail "$name: $(cat shown)"
         grep -qF "\"kind\":\"$name\",\"count\":$count,\"bytes\":null,\"first_offset\":null,\"description\":\"$said\"" shown || fail "$name: $(cat shown)"
+        [ "$(fxtq --no-header lost.fxtq "SELECT description FROM stats WHERE name = '$name' AND value = $count")" = "$said" ] ||
+            fail "$name: the view stats: $(fxtq lost.fxtq 'SELECT * FROM stats')"
     done
 done <<'END'
-lost|ring|ring|record that the kernel's buffers overran, as a rule samples: raise --buffer-size or lower -F|records that the kernel's buffers overran, as a rule samples: raise --buffer-size or lower -F|records, as a rule samples, that did not fit into the kernel's buffers
+lost|ring|ring|record that the kernel's buffers overran, as a rule a sample: raise --buffer-size (of perf: -m) or lower -F|records that the kernel's buffers overran, as a rule samples: raise --buffer-size (of perf: -m) or lower -F|records, as a rule samples, that did not fit into the kernel's buffers
 lost|sideband|sideband|name or mapping, the kernel's buffers overran: code may lack names|names and mappings, the kernel's buffers overran: code may lack names|names and mappings that did not fit into the kernel's buffers
 lost|region_full|region_full|sample, the CPU's region was full: raise --buffer-size|samples, the CPU's region was full: raise --buffer-size|samples that did not fit into the region of their CPU
 lost|stopped|stopped|CPU sampled no more once a region was full (--mode oneshot), and nobody counted: raise --buffer-size|CPUs sampled no more once a region was full (--mode oneshot), and nobody counted: raise --buffer-size|CPUs that sampled no more once their region was full
 lost|unreadable|unreadable|sample whose stack could not be read|samples whose stack could not be read|samples whose stack could not be read
-lost|exited|exited|sample of threads that were just ending|samples of threads that were just ending|samples of threads that were just ending
+lost|exited|exited|sample of a thread that was just ending|samples of threads that were just ending|samples of threads that were just ending
 lost|throttled|throttled|time the kernel throttled sampling: lower -F|times the kernel throttled sampling: lower -F|times that the kernel throttled sampling
+provider|0|provider_events|mark that a provider lost records: if nothing else says why, give it a larger buffer|marks that providers lost records: if nothing else says why, give them larger buffers|marks of providers that they lost records
 heap_lost|allocations|heap_allocations|sampled allocation: too little memory is shown; raise --interval|sampled allocations: too little memory is shown; raise --interval|sampled allocations that the capture did not receive
-heap_lost|frees|heap_frees|release: blocks look in use that are not; raise --interval|releases: blocks look in use that are not; raise --interval|releases that the capture did not receive: blocks look in use that are not
-heap_lost|infos|heap_infos|message of where modules are|messages of where modules are|messages about modules that the capture did not receive
-heap_lost|rejected|heap_rejected|broken message of a captured process|broken messages of a captured process|broken messages of captured processes
-heap_lost|no_memory|heap_no_memory|sampled allocation that a process had no memory left to remember: too little is shown|sampled allocations that a process had no memory left to remember: too little is shown|sampled allocations that a process had no memory left to record
-heap_lost|forgotten|heap_forgotten|release: a process closed its connection, so blocks look in use that may not be|releases: a process closed its connection, so blocks look in use that may not be|blocks whose release a process could not report
+heap_lost|frees|heap_frees|release: a block looks in use that is not; raise --interval|releases: blocks look in use that are not; raise --interval|releases that the capture did not receive: blocks look in use that are not
+heap_lost|infos|heap_infos|message of where modules are: code in them has no names; raise --interval|messages of where modules are: code in them has no names; raise --interval|messages about modules that the capture did not receive
+heap_lost|rejected|heap_rejected|refused message of a captured process (invalid, or one mapping too many), which was not captured from then on|refused messages of captured processes (invalid, or one mapping too many), which were not captured from then on|messages of captured processes that were refused: invalid, or one mapping too many
+heap_lost|no_memory|heap_no_memory|sampled allocation that a process had no memory left to record: too little is shown|sampled allocations that a process had no memory left to record: too little is shown|sampled allocations that a process had no memory left to record
+heap_lost|forgotten|heap_forgotten|block whose release a process could not report, since it closed its connection: it may look in use|blocks whose release a process could not report, since it closed its connection: they may look in use|blocks whose release a process could not report
 END
 
-# Every cause that an import writes has a row above, and no other sentence.
-sed -n '/^static bool write_losses/,/^}/s/^ *{ "\([a-z_]*\)", import.*/\1/p' "$ROOT/libstore/import/import_capture.c" | grep -v '^provider_events$' | sort >causes
-grep -E '^(heap_)?lost\|' "$ROOT/tests/cli/test_loss_sentences.sh" | cut -d '|' -f 3 | sort >rows
+# Every cause has a row above.
+sed -n 's/^ *LOSS(\([a-z_]*\),.*/\1/p' "$ROOT/libprofile/losses.c" | sort >causes
+grep -E '^((heap_)?lost|provider)\|' "$ROOT/tests/cli/test_loss_sentences.sh" | cut -d '|' -f 3 | sort >rows
 [ -s causes ] || fail "no causes found"
 cmp -s causes rows || fail "causes without a row: $(diff causes rows)"

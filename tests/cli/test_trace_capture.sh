@@ -29,7 +29,7 @@ capture latest -m circular -b 4096 -o out.fxt -- ./work log 1 5000
 
 # Of a oneshot buffer that is full the first ones are there, and the rest is counted.
 run 0 sampler-capture trace -m oneshot -b 64k --stats-json stats -o out.fxt -- ./work log 1 20000
-says 'because buffers were full'
+says 'did not fit into the buffer of'
 run 0 fxtdump --verify out.fxt
 dropped=$(sed 's/.*"records_dropped":\([0-9]*\).*/\1/' stats)
 kept=$(fxtdump out.fxt | grep -c 'category=work')

@@ -1,0 +1,84 @@
+/* losses.c - what captures lost, by cause: the one place of the sentences about losses in traces.
+ *
+ * A capture says the same while it ends (sampler-capture/), with what it alone knows. */
+#include <stddef.h>
+#include <string.h>
+
+#include <fxt/profile.h>
+
+#define REFUSED "messages of captured processes that were refused: invalid, or one mapping too many"
+
+#define LOSS(member, description, one, many)                                   \
+    {                                                                          \
+#member, description, one, many, offsetof(struct profile_loss, member) \
+    }
+
+static const struct {
+    const char *name, *description, *one, *many;
+    size_t offset; /* of a uint64_t */
+} losses[] = {
+    LOSS(ring, "records, as a rule samples, that did not fit into the kernel's buffers",
+         "record that the kernel's buffers overran, as a rule a sample: raise --buffer-size (of "
+         "perf: -m) or lower -F",
+         "records that the kernel's buffers overran, as a rule samples: raise --buffer-size (of "
+         "perf: -m) or lower -F"),
+    LOSS(sideband, "names and mappings that did not fit into the kernel's buffers",
+         "name or mapping, the kernel's buffers overran: code may lack names",
+         "names and mappings, the kernel's buffers overran: code may lack names"),
+    LOSS(region_full, "samples that did not fit into the region of their CPU",
+         "sample, the CPU's region was full: raise --buffer-size",
+         "samples, the CPU's region was full: raise --buffer-size"),
+    LOSS(stopped, "CPUs that sampled no more once their region was full",
+         "CPU sampled no more once a region was full (--mode oneshot), and nobody counted: raise "
+         "--buffer-size",
+         "CPUs sampled no more once a region was full (--mode oneshot), and nobody counted: raise "
+         "--buffer-size"),
+    LOSS(unreadable, "samples whose stack could not be read",
+         "sample whose stack could not be read", "samples whose stack could not be read"),
+    LOSS(exited, "samples of threads that were just ending",
+         "sample of a thread that was just ending", "samples of threads that were just ending"),
+    LOSS(throttled, "times that the kernel throttled sampling",
+         "time the kernel throttled sampling: lower -F",
+         "times the kernel throttled sampling: lower -F"),
+    LOSS(provider_events, "marks of providers that they lost records",
+         "mark that a provider lost records: if nothing else says why, give it a larger buffer",
+         "marks that providers lost records: if nothing else says why, give them larger buffers"),
+    LOSS(heap_allocations, "sampled allocations that the capture did not receive",
+         "sampled allocation: too little memory is shown; raise --interval",
+         "sampled allocations: too little memory is shown; raise --interval"),
+    LOSS(heap_frees, "releases that the capture did not receive: blocks look in use that are not",
+         "release: a block looks in use that is not; raise --interval",
+         "releases: blocks look in use that are not; raise --interval"),
+    LOSS(heap_infos, "messages about modules that the capture did not receive",
+         "message of where modules are: code in them has no names; raise --interval",
+         "messages of where modules are: code in them has no names; raise --interval"),
+    LOSS(heap_rejected, REFUSED,
+         "refused message of a captured process (invalid, or one mapping too many), which was not "
+         "captured from then on",
+         "refused messages of captured processes (invalid, or one mapping too many), which were "
+         "not captured from then on"),
+    LOSS(heap_no_memory, "sampled allocations that a process had no memory left to record",
+         "sampled allocation that a process had no memory left to record: too little is shown",
+         "sampled allocations that a process had no memory left to record: too little is shown"),
+    LOSS(heap_forgotten, "blocks whose release a process could not report",
+         "block whose release a process could not report, since it closed its connection: it may "
+         "look in use",
+         "blocks whose release a process could not report, since it closed its connection: they "
+         "may look in use"),
+};
+
+#define LOSSES (sizeof losses / sizeof *losses)
+
+bool profile_loss_at(const struct profile_loss *counted, size_t index,
+                     struct profile_loss_cause *out)
+{
+    _Static_assert(LOSSES == sizeof(struct profile_loss) / sizeof(uint64_t),
+                   "a counter without a sentence");
+    if (index >= LOSSES)
+        return false;
+    *out = (struct profile_loss_cause){ .name = losses[index].name,
+                                        .description = losses[index].description };
+    memcpy(&out->count, (const char *)counted + losses[index].offset, sizeof out->count);
+    out->phrase = out->count == 1 ? losses[index].one : losses[index].many;
+    return true;
+}
