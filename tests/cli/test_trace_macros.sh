@@ -65,4 +65,12 @@ run 1 g++ -x c++ -std=c++17 -I"$ROOT/include" -c bad.c -o bad.o
 printf '#include <fxt/trace.h>\nvoid f() { TRACE_DURATION("c", "n", "k", std::string("x")); }\n' >bad.cc
 run 1 g++ -std=c++17 -I"$ROOT/include" -c bad.cc -o bad.o
 says 'has to live until the end of the scope'
+
+# The library is small, and needs the C library alone; where a compiler adds to it, that is not looked at.
+if ! nm "$O/lib/libfxttrace.a" | grep -qE '__(asan|ubsan|tsan|gcov)_'; then
+    objcopy --strip-all "$O/lib/libfxttrace.so" stripped.so
+    [ "$(wc -c <stripped.so)" -le 153600 ] || fail "the library has $(wc -c <stripped.so) bytes, more than 150 KiB"
+    needed=$(objdump -p stripped.so | awk '$1 == "NEEDED" && $2 !~ /^(libc|libpthread|ld-linux.*)[.]so/ { print $2 }')
+    [ -z "$needed" ] || fail "the library needs $needed"
+fi
 finish
