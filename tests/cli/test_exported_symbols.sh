@@ -15,18 +15,18 @@ exported() { # exported FILE: names of the dynamic table, or of an archive
     esac 2>/dev/null | awk 'NF == 3 { sub(/@.*/, "", $3); print $3 }' | grep -vE '^_*(asan|ubsan|sanitizer|odr_asan)_' | sort -u
 }
 
-cat "$root"/include/fxt/*.h | grep -oE '[a-z_0-9]+' | sort -u >declared
+cat "$root"/include/fxt/*.h | grep -oE '[a-z_0-9]+' | sort -u >"$WORK/declared"
 for library in fxt:fxt_,fidl_ fxtsymbolize:sym_ fxtunwind:unwind_ fxtinsn:insn_ fxtprofile:profile_ fxtcompare:compare_ fxtstore:store_ \
     fxttrace:trace_; do
     name=${library%%:*} prefixes=$(echo "${library#*:}" | tr , '|')
     [ -e "$O/lib/lib$name.a" ] || [ "$name" = fxtinsn ] || complain "no lib$name.a"
     for file in "$O/lib/lib$name.so.0" "$O/lib/lib$name.a"; do
         [ -e "$file" ] || continue
-        exported "$file" >names
-        [ -s names ] || complain "$file exports nothing"
-        foreign=$(grep -vE "^($prefixes)" names)
+        exported "$file" >"$WORK/names"
+        [ -s "$WORK/names" ] || complain "$file exports nothing"
+        foreign=$(grep -vE "^($prefixes)" "$WORK/names")
         [ -z "$foreign" ] || complain "$file exports names of others: $foreign"
-        private=$(comm -23 names declared)
+        private=$(comm -23 "$WORK/names" "$WORK/declared")
         [ -z "$private" ] || complain "$file exports what no public header declares: $private"
     done
 done
