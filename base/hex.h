@@ -18,4 +18,29 @@ static inline size_t base_hex(char *text, const void *bytes, size_t length)
     return 2 * length;
 }
 
+/* Return the value of a digit of either case; -1: it is none.  */
+static inline int base_hex_digit(char digit)
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    digit = (char)(digit | 0x20);
+    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+/* Read a text that is nothing but two digits for each byte.  Returns the number of bytes; 0: it is
+ * no such text, or it has more than capacity bytes, and what bytes has then means nothing.  */
+static inline size_t base_unhex(const char *text, size_t length, uint8_t *bytes, size_t capacity)
+{
+    if (length % 2 || length / 2 > capacity)
+        return 0;
+    for (size_t i = 0; i < length; i += 2) {
+        int high = base_hex_digit(text[i]), low = base_hex_digit(text[i + 1]);
+
+        if (high < 0 || low < 0)
+            return 0;
+        bytes[i / 2] = (uint8_t)(high << 4 | low);
+    }
+    return length / 2;
+}
+
 #endif /* BASE_HEX_H */

@@ -116,15 +116,17 @@ static enum store_status load_lines(struct load *load, int64_t frame, size_t *co
     return status;
 }
 
-/* The lines tell a frame without an address from others.  */
-static enum store_status load_named_frame(struct load *load, int64_t id, profile_id *stack)
+/* The lines tell a frame without an address from others, and its module, which only imported
+ * profiles know.  */
+static enum store_status load_named_frame(struct load *load, int64_t id, profile_id module,
+                                          profile_id *stack)
 {
     struct profile_error error;
     size_t count;
     enum store_status status = load_lines(load, id, &count);
 
-    if (status == STORE_OK && profile_stacks_named_frame(load->stacks, load->line_items, count,
-                                                         stack, &error) != PROFILE_OK)
+    if (status == STORE_OK && profile_stacks_named_frame_in(load->stacks, module, load->line_items,
+                                                            count, stack, &error) != PROFILE_OK)
         status = from_profile(&error, load->error);
     return status;
 }
@@ -173,7 +175,7 @@ static enum store_status load_frame(struct load *load, sqlite3_stmt *row)
     if (sqlite3_column_type(row, 3) != SQLITE_NULL && !load->names)
         status = load_foreign_frame(load, &stack);
     else if (sqlite3_column_type(row, 2) == SQLITE_NULL)
-        status = load_named_frame(load, id, &stack);
+        status = load_named_frame(load, id, module, &stack);
     else
         status = load_address_frame(load, row, module, &stack);
     return status == STORE_OK ? add(load, &out->frames, &out->frame_count, &load->frame_capacity,

@@ -1,7 +1,7 @@
 /* read_profile.c - pprof profiles and folded stacks as runs.
  *
- * Their frames go into the stacks of all runs by name: what has names needs no addresses, and
- * addresses of two runs say nothing about each other.  */
+ * Their frames go into the stacks of all runs by name and module: what has names needs no addresses,
+ * and addresses of two runs say nothing about each other.  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include <fxt/compare_set.h>
 #include <fxt/profile_files.h>
 #include "base/file.h"
+#include "base/hex.h"
 #include "base/numbering.h"
 #include "cmd/cli/cli_input.h"
 #include "cmd/fxtdiff/readers.h"
@@ -184,12 +185,25 @@ static enum profile_status take_header(void *context, const struct profile_pprof
     return PROFILE_OK;
 }
 
+/* What is no build ID - Go has texts of its own there - is none.  */
+static uint8_t take_build_id(const struct job *job, uint32_t index, struct profile_module *module)
+{
+    const struct profile_text *text = index < job->string_count ? &job->strings[index] : NULL;
+
+    return text ? (uint8_t)base_unhex(text->bytes, text->length, module->build_id,
+                                      sizeof module->build_id)
+                : 0;
+}
+
 static enum profile_status take_mapping(void *context, const struct profile_pprof_mapping *mapping)
 {
     struct job *job = context;
     struct profile_module module = { .name = 0 };
     enum profile_status status = intern_at(job, mapping->filename, &module.name);
 
+    module.build_id_length = take_build_id(job, mapping->build_id, &module);
+    if (module.build_id_length == 0)
+        memset(module.build_id, 0, sizeof module.build_id);
     job->mappings = cli_grow(job->mappings, &job->mapping_capacity, job->mapping_count + 1,
                              sizeof *job->mappings);
     if (status == PROFILE_OK)
@@ -221,10 +235,9 @@ static enum profile_status take_function(void *context,
 }
 
 /* "[libc.so.6]" for a location without functions, as for addresses without names.  */
-static enum profile_status unnamed_line(struct job *job, uint32_t mapping, struct profile_line *out)
+static enum profile_status unnamed_line(struct job *job, profile_id module,
+                                        struct profile_line *out)
 {
-    profile_id module = mapping > 0 && mapping <= job->mapping_count ? job->mappings[mapping - 1]
-                                                                     : 0;
     profile_id name = profile_stacks_get_module(job->stacks, module).name;
     const char *base = base_name(profile_stacks_text(job->stacks, name, NULL));
     char text[300];
@@ -239,6 +252,9 @@ static enum profile_status take_location(void *context,
 {
     struct job *job = context;
     size_t count = location->line_count;
+    uint32_t mapping = location->mapping;
+    profile_id module = mapping > 0 && mapping <= job->mapping_count ? job->mappings[mapping - 1]
+                                                                     : 0;
     enum profile_status status = PROFILE_OK;
 
     job->locations = cli_grow(job->locations, &job->location_capacity, job->location_count + 1,
@@ -250,18 +266,18 @@ static enum profile_status take_location(void *context,
         if (number > 0 && number <= job->function_count)
             job->lines[i] = job->functions[number - 1];
         else
-            status = unnamed_line(job, location->mapping, &job->lines[i]);
+            status = unnamed_line(job, module, &job->lines[i]);
         job->lines[i].line = small(location->lines[i].line);
         if (status != PROFILE_OK)
             return status;
     }
     if (count == 0) {
-        status = unnamed_line(job, location->mapping, &job->lines[0]);
+        status = unnamed_line(job, module, &job->lines[0]);
         count = 1;
     }
     if (status == PROFILE_OK)
-        status = profile_stacks_named_frame(job->stacks, job->lines, count,
-                                            &job->locations[job->location_count], &job->error);
+        status = profile_stacks_named_frame_in(job->stacks, module, job->lines, count,
+                                               &job->locations[job->location_count], &job->error);
     job->location_count++;
     return status;
 }

@@ -93,10 +93,10 @@ struct profile_line {
 };
 
 /* A frame that has an address is identified by (module, vaddr); a frame without one is identified
- * by its lines (module and vaddr are 0).  Frames without an address are names from span traces, and
- * placeholders for addresses without a meaning: "[truncated]", the root of a stack that was
- * truncated; "[anon]", code in no module (JIT); "[unknown]", an address of a process, or of the
- * kernel, without any known mapping.  */
+ * by its lines and, if it is known, its module (vaddr is 0).  Frames without an address are names
+ * from span traces and from files of other profilers, and placeholders for addresses without a
+ * meaning: "[truncated]", the root of a stack that was truncated; "[anon]", code in no module (JIT);
+ * "[unknown]", an address of a process, or of the kernel, without any known mapping.  */
 struct profile_frame {
     profile_id module;
     uint64_t vaddr; /* the lookup address, relative to the module */
@@ -129,6 +129,12 @@ PROFILE_API enum profile_status profile_stacks_named_frame(struct profile_stacks
                                                            const struct profile_line *lines,
                                                            size_t count, profile_id *out,
                                                            struct profile_error *error);
+/* A frame without an address whose code is known to be of a module; module 0 is unknown.  */
+PROFILE_API enum profile_status profile_stacks_named_frame_in(struct profile_stacks *stacks,
+                                                              profile_id module,
+                                                              const struct profile_line *lines,
+                                                              size_t count, profile_id *out,
+                                                              struct profile_error *error);
 PROFILE_API enum profile_status profile_stacks_callsite(struct profile_stacks *stacks,
                                                         profile_id parent, profile_id frame,
                                                         profile_id *out,

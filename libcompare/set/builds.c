@@ -82,7 +82,7 @@ static double add_costs(struct builds *builds, const struct raw_stacks *raw, dou
         struct profile_module module = profile_stacks_get_module(builds->stacks, id);
         const char *name = profile_stacks_text(builds->stacks, module.name, NULL);
 
-        if (module.build_id_length == 0 && strcmp(name, "[kernel]") != 0)
+        if (module.build_id_length == 0 && strncmp(name, "[kernel", 7) != 0)
             nameless |= bit_of(id);
     }
     *unidentified = 0;

@@ -41,9 +41,9 @@ enum profile_status profile_stacks_address_frame(struct profile_stacks *stacks, 
         hash, out, error);
 }
 
-static uint64_t hash_lines(const struct profile_line *lines, size_t count)
+static uint64_t hash_lines(profile_id module, const struct profile_line *lines, size_t count)
 {
-    uint64_t hash = count;
+    uint64_t hash = base_hash(module, count);
 
     for (size_t i = 0; i < count; i++) {
         hash = base_hash(hash, lines[i].function);
@@ -91,26 +91,34 @@ static enum profile_status copy_lines(struct profile_stacks *stacks, struct prof
     return PROFILE_OK;
 }
 
-enum profile_status profile_stacks_named_frame(struct profile_stacks *stacks,
-                                               const struct profile_line *lines, size_t count,
-                                               profile_id *out, struct profile_error *error)
+enum profile_status profile_stacks_named_frame_in(struct profile_stacks *stacks, profile_id module,
+                                                  const struct profile_line *lines, size_t count,
+                                                  profile_id *out, struct profile_error *error)
 {
-    uint64_t hash = hash_lines(lines, count);
-    struct profile_frame frame = { .has_address = false };
+    uint64_t hash = hash_lines(module, lines, count);
+    struct profile_frame frame = { .module = module, .has_address = false };
     enum profile_status status;
     size_t probe;
 
+    assert(module <= stacks->module_count);
     for (*out = base_index_first(&stacks->frame_index, hash, &probe); *out;
          *out = base_index_next(&stacks->frame_index, hash, &probe)) {
         const struct profile_frame *there = &stacks->frames[*out - 1];
 
-        if (!there->has_address && same_lines(there, lines, count))
+        if (!there->has_address && there->module == module && same_lines(there, lines, count))
             return PROFILE_OK;
     }
     status = copy_lines(stacks, &frame, lines, count, error);
     if (status != PROFILE_OK)
         return status;
     return add_frame(stacks, frame, hash, out, error);
+}
+
+enum profile_status profile_stacks_named_frame(struct profile_stacks *stacks,
+                                               const struct profile_line *lines, size_t count,
+                                               profile_id *out, struct profile_error *error)
+{
+    return profile_stacks_named_frame_in(stacks, 0, lines, count, out, error);
 }
 
 enum profile_status profile_stacks_function_frame(struct profile_stacks *stacks, const char *name,

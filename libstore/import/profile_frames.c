@@ -92,20 +92,6 @@ static bool write_module(struct profiles *profiles, const struct module_key *key
     return length == 0 || store_writer_text(writer, STORE_MODULE, &cells[2], hex, length);
 }
 
-/* What is no build ID - Go has texts of its own there - is none.  */
-static uint32_t parse_build_id(const char *text, size_t length, uint8_t id[BUILD_ID_BYTES])
-{
-    char copy[2 * BUILD_ID_BYTES + 1];
-    size_t bytes;
-
-    if (length == 0 || length % 2 || length >= sizeof copy)
-        return 0;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    bytes = store_parse_build_id(copy, id, BUILD_ID_BYTES);
-    return 2 * bytes == length ? (uint32_t)bytes : 0;
-}
-
 uint32_t store_profiles_module(struct profiles *profiles, const char *name, size_t name_length,
                                const char *build_id, size_t build_id_length)
 {
@@ -116,7 +102,9 @@ uint32_t store_profiles_module(struct profiles *profiles, const char *name, size
 
     if (!key.name)
         return 0;
-    key.build_id_length = parse_build_id(build_id, build_id_length, key.build_id);
+    /* Go has texts of its own there.  */
+    key.build_id_length = (uint32_t)base_unhex(build_id, build_id_length, key.build_id,
+                                               sizeof key.build_id);
     if (key.build_id_length < BUILD_ID_BYTES) /* half of an odd text may stand there */
         memset(key.build_id + key.build_id_length, 0, BUILD_ID_BYTES - key.build_id_length);
     number = base_texts_add(&profiles->module_keys, (const char *)&key, sizeof key, &is_new);
@@ -343,7 +331,8 @@ static bool load_module(struct load *load, sqlite3_stmt *row)
     key.name = store_profiles_word(profiles, name, length);
     if (!key.name)
         return false;
-    key.build_id_length = parse_build_id(build_id, id_length, key.build_id);
+    key.build_id_length = (uint32_t)base_unhex(build_id, id_length, key.build_id,
+                                               sizeof key.build_id);
     if (key.build_id_length < BUILD_ID_BYTES)
         memset(key.build_id + key.build_id_length, 0, BUILD_ID_BYTES - key.build_id_length);
     number = base_texts_add(&profiles->module_keys, (const char *)&key, sizeof key, NULL);
