@@ -469,7 +469,8 @@ static bool make_set(struct compare_builder *builder)
 
     if (!set->type.type)
         set->type = (struct compare_type){ "samples", "count" };
-    if (frame_functions_find(builder, &frames)) { /* which adds functions */
+    if (frame_functions_find(builder, &frames) &&
+        numbered_roots_unite(builder, &frames)) { /* which add functions */
         uint32_t *to = compare_array(set->function_count, 2 * sizeof *to);
 
         ok = to ? match_and_sum(builder, &frames, to, to + set->function_count)

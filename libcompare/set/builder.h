@@ -1,5 +1,6 @@
 /* builder.h - between the files that make a set: builder.c takes runs, frames.c names the functions
- * of frames, match/ finds what was renamed, set_stacks.c adds up.
+ * of frames, numbered_roots.c those of processes, match/ finds what was renamed, set_stacks.c
+ * adds up.
  *
  * Each file keeps the first failure in the builder (builder_fail()) and returns false then.  */
 #ifndef COMPARE_BUILDER_H
@@ -66,6 +67,10 @@ struct frame_functions {
 };
 bool frame_functions_find(struct compare_builder *builder, struct frame_functions *out);
 void frame_functions_release(struct frame_functions *frames);
+
+/* Roots of stacks "app-1234" and "app-1240/1241" become the function "app", if the numbers are those
+ * of processes rather than of a pool's threads (numbered_roots.c).  */
+bool numbered_roots_unite(struct compare_builder *builder, struct frame_functions *frames);
 
 /* Find what was renamed (match.c).  to[i] becomes the function that function i is: itself, or
  * another one, whose places were completed; root_to[i] what it is as the root of a stack.  */

@@ -70,6 +70,42 @@ run 0 fxtdiff old? -- new?
 prints 'note: "main" of the base is compared with "main2" of the new runs'
 run 0 fxtdiff new? -- old?
 
+# ---- Processes with their numbers, which each run has others of ----
+
+number=1000
+for side in old new dear; do
+    factor=1
+    [ $side != dear ] || factor=1.6
+    runs $side $factor app 'pool-1;take=2000' 'pool-2;take=1500' 'java-vm;gc=900'
+    for i in 0 1 2 3 4; do
+        number=$((number + 7))
+        sed -i "s/^app;/app-$number;/; s/^java-vm;/java-vm-$number\/$((number + 1));/" $side$i
+    done
+done
+run 0 fxtdiff old? -- new? --rows 0
+shows ' app$'
+shows ' java-vm$'
+shows ' pool-1$'
+shows ' pool-2$'
+! grep -q 'app-1\|java-vm-1\|NEW\|GONE\|RENAMED' out || fail "numbers of processes are names: $(cat out)"
+run 1 fxtdiff old? -- dear?
+shows 'regressed  *f2$'
+shows '^functions: 3[0-9]; 1 regressed$'
+# Also through a baseline, which keeps the name alone, and with one new run of another program's name.
+run 0 fxtdiff baseline create kept.txt old?
+grep -q '^function app	' kept.txt || fail "the baseline has numbers: $(cut -c1-30 kept.txt)"
+run 0 fxtdiff kept.txt -- new? --rows 0
+! grep -q 'app-1\|NEW\|GONE' out || fail "a baseline is no match: $(cat out)"
+run 5 fxtdiff kept.txt -- new0 --rows 0
+! grep -q 'app-1\|NEW\|GONE' out || fail "one run is no match: $(cat out)"
+run 5 fxtdiff old0 -- new0 --rows 0
+! grep -q 'app-1\|NEW\|GONE' out || fail "two runs are no match: $(cat out)"
+for i in 0 1 2 3 4; do
+    sed -i 's/^app-/app2-/' new$i
+done
+run 0 fxtdiff old? -- new? --rows 0
+prints 'note: "app" of the base is compared with "app2" of the new runs'
+
 # ---- Other processes are no match ----
 
 runs old 1 ./bench 'aux;x;y=3000'
