@@ -13,13 +13,16 @@
 enum {
     SIDE = COMPARE_HISTORY_SIDE,
     WINDOW = 2 * SIDE - 1, /* of the running median: a level of SIDE values is its majority */
+    NEAR = 3,              /* so many commits off is still found */
     ENOUGH = 10,           /* permutations beyond the statistic after which p is no longer small */
 };
-#define ODD           3.0    /* noise, by which a value may be off its neighbours */
-#define LEAST_NOISE   1e-6   /* relative: equal values have some, too */
-#define PER_LEVEL     4      /* permutations: so many over the level */
-#define RANGE_95      7.35   /* section 11.4 */
-#define NORMAL_MEDIAN 1.4826 /* standard deviation over the median distance from the median */
+#define ODD              3.0  /* noise, by which a value may be off its neighbours */
+#define LEAST_NOISE      1e-6 /* relative: equal values have some, too */
+#define PER_LEVEL        4    /* permutations: so many over the level */
+#define RANGE_95         7.35 /* section 11.4 */
+#define NEARLY_BEST      0.95 /* of the probability that the change is near a place */
+#define CHANCE_OF_HALVES M_SQRT2
+#define NORMAL_MEDIAN    1.4826 /* standard deviation over the median distance from the median */
 
 bool changes_init(struct changes *changes, size_t capacity)
 {
@@ -97,21 +100,29 @@ static double near_median(const double *values, size_t count, size_t i)
     return near[size / 2];
 }
 
-/* By differences of neighbours, which a change of level hardly touches.  Twice: differences beyond
- * what the median says are cut.  */
+/* Of three neighbours, the value that has the variance of one and no level (Hall, Kay and Titterington
+ * 1990): of its kind, it has the least error.  */
+static double contrast(const double *values)
+{
+    return fabs(0.8090 * values[0] - 0.5 * values[1] - 0.3090 * values[2]);
+}
+
+/* By contrasts of neighbours, which a change of level hardly touches.  Twice: contrasts beyond what
+ * the median says are cut.  At least three values.  */
 static double noise_of(const double *values, size_t count, double *scratch)
 {
+    size_t used = count - 2;
     double cut, sum = 0;
 
-    for (size_t i = 0; i + 1 < count; i++)
-        scratch[i] = fabs(values[i + 1] - values[i]);
-    cut = ODD * fmax(NORMAL_MEDIAN * ranked(scratch, count - 1, (count - 1) / 2), LEAST_NOISE);
-    for (size_t i = 0; i + 1 < count; i++) {
-        double distance = fmin(fabs(values[i + 1] - values[i]), cut);
+    for (size_t i = 0; i < used; i++)
+        scratch[i] = contrast(values + i);
+    cut = ODD * fmax(NORMAL_MEDIAN * ranked(scratch, used, used / 2), LEAST_NOISE);
+    for (size_t i = 0; i < used; i++) {
+        double distance = fmin(contrast(values + i), cut);
 
         sum += distance * distance;
     }
-    return fmax(sqrt(sum / (2 * (double)(count - 1))), LEAST_NOISE);
+    return fmax(sqrt(sum / (double)used), LEAST_NOISE);
 }
 
 /* An odd value is no change of level: it is brought to within the noise of its neighbours' median.
@@ -151,32 +162,43 @@ static double excess_of(const double *sums, size_t start, size_t at, size_t limi
     return excess * excess * length / (left * right);
 }
 
-/* The best division of values [start, limit), in noise less what the shorter part may well reach by
- * chance, because there are more places for a short one (as in SMUCE, Frick et al. 2014).  */
-static void search(const double *sums, const size_t ends[2], double noise, const double *chances,
-                   struct best *best)
+/* What an interval is searched with: noise, and what parts of each length may well reach by chance,
+ * because there are more places for a short one (as in SMUCE, Frick et al. 2014).  */
+struct search {
+    const double *sums;
+    double noise;
+    const double *chances; /* NULL: all parts may reach as much as halves */
+};
+
+/* The best division of values [ends[0], ends[1]), in noise less what may be chance.  */
+static void search_interval(const struct search *search, const size_t ends[2], struct best *best)
 {
     for (size_t at = ends[0] + SIDE; at + SIDE <= ends[1]; at++) {
         size_t shorter = at - ends[0] < ends[1] - at ? at - ends[0] : ends[1] - at;
-        double score = sqrt(excess_of(sums, ends[0], at, ends[1])) / noise - chances[shorter];
+        double chance = search->chances ? search->chances[shorter] : CHANCE_OF_HALVES;
+        double score = sqrt(excess_of(search->sums, ends[0], at, ends[1])) / search->noise - chance;
 
         if (score > best->score)
             *best = (struct best){ score, at };
     }
 }
 
-/* Over intervals whose lengths shrink by the square root of 2, each overlapping the next by half
- * (seeded intervals, Kovacs et al. 2023).  */
-static struct best search_all(const double *sums, size_t count, double noise, const double *chances)
+/* Over the whole, and over intervals whose lengths shrink by the square root of 2, each overlapping
+ * the next by half (seeded intervals, Kovacs et al. 2023).  A level that begins late or ends early
+ * and has no other end is a part of the whole, of which there is but one: it is not held to what is
+ * asked of a short part of one of many intervals.  */
+static struct best search_all(const struct search *search, size_t count)
 {
+    struct search whole = { search->sums, search->noise, NULL };
     struct best best = { -INFINITY, SIDE };
-    double shrinking = (double)count;
+    double shrinking = (double)count / sqrt(2);
 
-    for (size_t length = count; length >= (size_t)2 * SIDE;
+    search_interval(&whole, (const size_t[]){ 0, count }, &best);
+    for (size_t length = (size_t)ceil(shrinking); length >= (size_t)2 * SIDE;
          shrinking /= sqrt(2), length = (size_t)ceil(shrinking)) {
         for (size_t start = 0; start + length < count; start += length / 2)
-            search(sums, (const size_t[]){ start, start + length }, noise, chances, &best);
-        search(sums, (const size_t[]){ count - length, count }, noise, chances, &best);
+            search_interval(search, (const size_t[]){ start, start + length }, &best);
+        search_interval(search, (const size_t[]){ count - length, count }, &best);
     }
     return best;
 }
@@ -184,10 +206,11 @@ static struct best search_all(const double *sums, size_t count, double noise, co
 static struct best statistic(struct changes *changes, const double *values, size_t count,
                              double *cleaned)
 {
-    double noise = clean(values, count, cleaned, changes->scratch);
+    struct search search = { changes->sums, clean(values, count, cleaned, changes->scratch),
+                             changes->chances };
 
     add_up(cleaned, count, changes->sums);
-    return search_all(changes->sums, count, noise, changes->chances);
+    return search_all(&search, count);
 }
 
 /* What parts of each length may reach, in a series of count values.  */
@@ -265,32 +288,96 @@ void changes_remove(struct changes *changes, size_t i)
             (changes->count - i) * sizeof *changes->items);
 }
 
+/* How likely a change between both ends lies at each place, in parts of the likeliest, by the squares
+ * that it explains; returns that place.  weights has room for all values.  */
+static size_t weigh_places(const struct changes *changes, const size_t ends[2], double *weights)
+{
+    const double *sums = changes->sums;
+    size_t first = ends[0] + SIDE, likeliest = first;
+    double best = -1;
+
+    for (size_t at = first; at + SIDE <= ends[1]; at++) {
+        weights[at] = excess_of(sums, ends[0], at, ends[1]);
+        if (weights[at] > best) {
+            best = weights[at];
+            likeliest = at;
+        }
+    }
+    for (size_t at = first; at + SIDE <= ends[1]; at++)
+        weights[at] = exp((weights[at] - best) / (2 * changes->noise * changes->noise));
+    return likeliest;
+}
+
+/* How likely the change is within NEAR of a place.  */
+static double near_weight(const double *weights, const size_t ends[2], size_t at)
+{
+    size_t from = at < ends[0] + SIDE + NEAR ? ends[0] + SIDE : at - NEAR;
+    double sum = 0;
+
+    for (size_t i = from; i <= at + NEAR && i + SIDE <= ends[1]; i++)
+        sum += weights[i];
+    return sum;
+}
+
+/* Where the change is most likely near; of the places about as good, the likeliest.  The likeliest
+ * place alone is further off more often, where noise makes several of them likely.  */
+static size_t best_place(const struct changes *changes, const size_t ends[2])
+{
+    double *weights = changes->scratch, best = 0, highest = -1;
+    size_t place = weigh_places(changes, ends, weights);
+
+    for (size_t at = ends[0] + SIDE; at + SIDE <= ends[1]; at++)
+        best = fmax(best, near_weight(weights, ends, at));
+    for (size_t at = ends[0] + SIDE; at + SIDE <= ends[1]; at++)
+        if (weights[at] > highest && near_weight(weights, ends, at) >= NEARLY_BEST * best) {
+            highest = weights[at];
+            place = at;
+        }
+    return place;
+}
+
 void changes_place(struct changes *changes, size_t count)
 {
     for (size_t i = 0; i < changes->count; i++) {
-        size_t start = changes_start(changes, i), limit = changes_limit(changes, i, count);
-        double best = -1;
+        const size_t ends[2] = { changes_start(changes, i), changes_limit(changes, i, count) };
 
-        for (size_t at = start + SIDE; at + SIDE <= limit; at++) {
-            double excess = excess_of(changes->sums, start, at, limit);
-
-            if (excess > best)
-                changes->items[i].at = at;
-            best = fmax(best, excess);
-        }
+        changes->items[i].at = best_place(changes, ends);
     }
+}
+
+static double difference_of_means(const double *sums, const size_t ends[2], size_t at)
+{
+    return (sums[ends[1]] - sums[at]) / (double)(ends[1] - at) -
+           (sums[at] - sums[ends[0]]) / (double)(at - ends[0]);
+}
+
+double changes_place_variance(const struct changes *changes, size_t start, size_t at, size_t limit)
+{
+    const size_t ends[2] = { start, limit };
+    double here = difference_of_means(changes->sums, ends, at);
+    double *weights = changes->scratch, all = 0, sum = 0;
+
+    (void)weigh_places(changes, ends, weights);
+    for (size_t i = start + SIDE; i + SIDE <= limit; i++) {
+        double off = difference_of_means(changes->sums, ends, i) - here;
+
+        all += weights[i];
+        sum += weights[i] * off * off;
+    }
+    return sum / all;
 }
 
 void changes_range(const struct changes *changes, size_t i, size_t count, size_t *first,
                    size_t *last)
 {
-    size_t start = changes_start(changes, i), limit = changes_limit(changes, i, count);
-    double least = excess_of(changes->sums, start, changes->items[i].at, limit) -
+    const size_t ends[2] = { changes_start(changes, i), changes_limit(changes, i, count) };
+    size_t likeliest = weigh_places(changes, ends, changes->scratch);
+    double least = excess_of(changes->sums, ends[0], likeliest, ends[1]) -
                    RANGE_95 * changes->noise * changes->noise;
 
     *first = *last = changes->items[i].at;
-    for (size_t at = start + 1; at < limit; at++) {
-        if (excess_of(changes->sums, start, at, limit) < least)
+    for (size_t at = ends[0] + 1; at < ends[1]; at++) {
+        if (excess_of(changes->sums, ends[0], at, ends[1]) < least)
             continue;
         *first = at < *first ? at : *first;
         *last = at > *last ? at : *last;
@@ -302,7 +389,7 @@ void changes_find(struct changes *changes, const double *values, size_t count, d
     changes->count = 0;
     changes->noise = 0;
     compare_random_seed(&changes->random, 1);
-    if (count < 2)
+    if (count < SIDE)
         return;
     divide(changes, values, 0, count, level);
     changes->noise = clean(values, count, changes->clean, changes->scratch);

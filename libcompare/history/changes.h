@@ -40,8 +40,11 @@ void changes_find(struct changes *changes, const double *values, size_t count, d
 size_t changes_start(const struct changes *changes, size_t i);
 size_t changes_limit(const struct changes *changes, size_t i, size_t count);
 
-/* Move each change to where both levels fit best.  */
+/* Move each change to where it most likely is, or is near (section 11.3).  */
 void changes_place(struct changes *changes, size_t count);
+/* The variance of the difference of levels [start, at) and [at, limit) because the place between
+ * them is an estimate, too.  */
+double changes_place_variance(const struct changes *changes, size_t start, size_t at, size_t limit);
 void changes_remove(struct changes *changes, size_t i);
 
 /* Where change i lies with 95 % confidence: first <= at <= last.  */

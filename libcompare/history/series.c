@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "libcompare/statistics/statistics.h"
+
 /* ---- Which functions ---- */
 
 static double cost_of(const struct compare_cost *cost, bool with_callees)
@@ -127,43 +129,19 @@ void series_drop(struct compare_history *history, bool with_callees)
 
 /* ---- What they have in common ---- */
 
-struct weighted {
-    double value, weight;
-};
-
-static int by_value(const void *a, const void *b)
-{
-    double left = ((const struct weighted *)a)->value, right = ((const struct weighted *)b)->value;
-
-    return (left > right) - (left < right);
-}
-
-static double weighted_median(struct weighted *items, size_t count)
-{
-    double all = 0, sum = 0;
-    size_t i = 0;
-
-    compare_sort(items, count, sizeof *items, by_value);
-    for (size_t k = 0; k < count; k++)
-        all += items[k].weight;
-    while (i + 1 < count && (sum += items[i].weight) < all / 2)
-        i++;
-    return items[i].value;
-}
-
 /* The median of a function's shares over all commits.  */
 static double usual_share(const struct compare_history_series *series, size_t count,
-                          struct weighted *scratch)
+                          struct compare_ratio *scratch)
 {
     for (size_t c = 0; c < count; c++)
-        scratch[c] = (struct weighted){ series->values[c], 1 };
-    return weighted_median(scratch, count);
+        scratch[c] = (struct compare_ratio){ series->values[c], 1 };
+    return compare_weighted_median(scratch, count);
 }
 
 bool series_reference(const struct compare_history *history, double *out, double *largest)
 {
     size_t commits = history->commit_count, count = history->series_count;
-    struct weighted *items = compare_array(commits + count, sizeof *items);
+    struct compare_ratio *items = compare_array(commits + count, sizeof *items);
     double *usual = compare_array(count, sizeof *usual);
     bool ok = items && usual;
 
@@ -177,10 +155,12 @@ bool series_reference(const struct compare_history *history, double *out, double
             double share = history->series[s].values[c];
 
             if (usual[s] > 0 && share > 0)
-                items[used++] = (struct weighted){ log(share / usual[s]), fmin(share, usual[s]) };
+                items[used++] = (struct compare_ratio){ log(share / usual[s]),
+                                                        fmin(share, usual[s]) };
         }
+        compare_cap_weights(items, used);
         if (used > 0)
-            out[c] = weighted_median(items, used);
+            out[c] = compare_weighted_median(items, used);
     }
     free(items);
     *largest = 0;
@@ -203,7 +183,7 @@ static double mean_share(const struct compare_history_series *series, size_t sta
 bool series_step(const struct compare_history *history, const size_t ends[4], double *out)
 {
     size_t count = history->series_count, used = 0;
-    struct weighted *items = compare_array(count, sizeof *items);
+    struct compare_ratio *items = compare_array(count, sizeof *items);
 
     *out = 0;
     if (!items)
@@ -213,10 +193,11 @@ bool series_step(const struct compare_history *history, const size_t ends[4], do
         double after = mean_share(&history->series[s], ends[2], ends[3]);
 
         if (before > 0 && after > 0)
-            items[used++] = (struct weighted){ log(after / before), fmin(before, after) };
+            items[used++] = (struct compare_ratio){ log(after / before), fmin(before, after) };
     }
+    compare_cap_weights(items, used);
     if (used > 0)
-        *out = weighted_median(items, used);
+        *out = compare_weighted_median(items, used);
     free(items);
     return true;
 }

@@ -29,15 +29,18 @@ bool changes_size(const struct changes *changes, const double *values, const siz
     size_t before = ends[1] - ends[0], after = ends[3] - ends[2];
     size_t step = 1 + before * after / PAIRS_MOST, used = 0;
     double *differences = compare_array(before * after / step + 1, sizeof *differences);
+    double variance = changes->noise * changes->noise * (1 / (double)before + 1 / (double)after) /
+                      RANK_EFFICIENCY;
     double error;
 
     if (!differences)
         return false;
+    if (ends[1] == ends[2]) /* a step */
+        variance += changes_place_variance(changes, ends[0], ends[1], ends[3]);
     for (size_t i = 0; i < before * after; i += step)
         differences[used++] = values[ends[2] + i % after] - values[ends[0] + i / after];
     out->shift = changes_median(differences, used);
-    error = changes->noise * sqrt((1 / (double)before + 1 / (double)after) / RANK_EFFICIENCY) *
-            compare_t_quantile(0.975, (double)(before + after - 2));
+    error = sqrt(variance) * compare_t_quantile(0.975, (double)(before + after - 2));
     out->low = out->shift - error;
     out->high = out->shift + error;
     free(differences);

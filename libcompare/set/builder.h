@@ -1,6 +1,6 @@
 /* builder.h - between the files that make a set: builder.c takes runs, frames.c names the functions
- * of frames, numbered_roots.c those of processes, match/ finds what was renamed, set_stacks.c
- * adds up.
+ * of frames, numbered_roots.c those of processes, match/ finds what was renamed, set_stacks.c adds
+ * up.
  *
  * Each file keeps the first failure in the builder (builder_fail()) and returns false then.  */
 #ifndef COMPARE_BUILDER_H

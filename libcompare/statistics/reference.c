@@ -2,13 +2,17 @@
  *
  * If a part of the program disappears, the shares of all other functions grow by one ratio.  It is
  * the weighted median of all ratios, as size factors of counts are medians of ratios in DESeq
- * (Anders and Huber 2010).  A function that disappeared has no weight.  */
+ * (Anders and Huber 2010).  A function that disappeared has no weight, and a large one no more than
+ * a tenth: what one function of 40 % does is not what the others do.  */
 #include "libcompare/statistics/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define ONE_SIDED_95 1.645 /* of the normal distribution */
+/* With fewer of equal weight, all of them are above their median in more than 5 of 100 cases.  */
+#define LEAST_FUNCTIONS 5
+#define MOST_WEIGHT     0.1 /* of one function, of the weights of all */
 
 static int by_value(const void *a, const void *b)
 {
@@ -33,18 +37,41 @@ static double ratio_at(const struct compare_ratio *ratios, size_t count, double 
     return ratios[count - 1].value;
 }
 
+static double sum_of(const struct compare_ratio *ratios, size_t count)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += ratios[i].weight;
+    return sum;
+}
+
+void compare_cap_weights(struct compare_ratio *ratios, size_t count)
+{
+    double most = MOST_WEIGHT * sum_of(ratios, count);
+
+    for (size_t i = 0; i < count; i++)
+        ratios[i].weight = fmin(ratios[i].weight, most);
+}
+
+double compare_weighted_median(struct compare_ratio *ratios, size_t count)
+{
+    qsort(ratios, count, sizeof *ratios, by_value);
+    return ratio_at(ratios, count, sum_of(ratios, count) / 2);
+}
+
 struct compare_reference compare_find_reference(struct compare_ratio *ratios, size_t count)
 {
     struct compare_reference reference = { .ratio = 1, .low = 0, .error = INFINITY };
-    double sum = 0, squares = 0, half;
+    double sum, squares = 0, half;
 
-    for (size_t i = 0; i < count; i++) {
-        sum += ratios[i].weight;
+    compare_cap_weights(ratios, count);
+    sum = sum_of(ratios, count);
+    for (size_t i = 0; i < count; i++)
         squares += ratios[i].weight * ratios[i].weight;
-    }
-    half = ONE_SIDED_95 * sqrt(squares) / 2;
-    if (half >= sum / 2)
+    if (sum * sum < LEAST_FUNCTIONS * squares)
         return reference;
+    half = ONE_SIDED_95 * sqrt(squares) / 2;
     qsort(ratios, count, sizeof *ratios, by_value);
     reference.ratio = ratio_at(ratios, count, sum / 2);
     reference.low = ratio_at(ratios, count, sum / 2 - half);

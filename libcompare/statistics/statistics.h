@@ -77,6 +77,13 @@ struct compare_reference {
 /* Sorts the ratios.  */
 struct compare_reference compare_find_reference(struct compare_ratio *ratios, size_t count);
 
+/* Cut weights to a tenth of their sum: a median of the others' weights is no longer that of one
+ * function which has nearly half of them.  */
+void compare_cap_weights(struct compare_ratio *ratios, size_t count);
+/* The smallest value for which the weights of all up to it are half of all, which are above 0.  The
+ * order of ratios changes.  At least one.  */
+double compare_weighted_median(struct compare_ratio *ratios, size_t count);
+
 enum compare_status compare_functions(const struct compare_input *input,
                                       const struct compare_options *options,
                                       struct compare_result *comparison,
