@@ -75,8 +75,8 @@ START_TEST(a_regression_of_15_percent_of_a_4_percent_function_is_found)
 }
 END_TEST
 
-/* What a function loses in share, all others gain: that they cost more is not said.  One of 40 % has
- * no say in what the others did.  */
+/* What a function loses in share, all others gain: that they cost more is not said.  One of 40 %
+ * has no say in what the others did.  */
 static const struct {
     double share, factor;
 } smaller[] = {

@@ -1,7 +1,7 @@
 /* read_profile.c - pprof profiles and folded stacks as runs.
  *
- * Their frames go into the stacks of all runs by name and module: what has names needs no addresses,
- * and addresses of two runs say nothing about each other.  */
+ * Their frames go into the stacks of all runs by name and module: what has names needs no
+ * addresses, and addresses of two runs say nothing about each other.  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -95,8 +95,8 @@ struct profile_line {
 /* A frame that has an address is identified by (module, vaddr); a frame without one is identified
  * by its lines and, if it is known, its module (vaddr is 0).  Frames without an address are names
  * from span traces and from files of other profilers, and placeholders for addresses without a
- * meaning: "[truncated]", the root of a stack that was truncated; "[anon]", code in no module (JIT);
- * "[unknown]", an address of a process, or of the kernel, without any known mapping.  */
+ * meaning: "[truncated]", the root of a stack that was truncated; "[anon]", code in no module
+ * (JIT); "[unknown]", an address of a process, or of the kernel, without any known mapping.  */
 struct profile_frame {
     profile_id module;
     uint64_t vaddr; /* the lookup address, relative to the module */

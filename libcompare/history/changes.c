@@ -100,8 +100,8 @@ static double near_median(const double *values, size_t count, size_t i)
     return near[size / 2];
 }
 
-/* Of three neighbours, the value that has the variance of one and no level (Hall, Kay and Titterington
- * 1990): of its kind, it has the least error.  */
+/* Of three neighbours, the value that has the variance of one and no level (Hall, Kay and
+ * Titterington 1990): of its kind, it has the least error.  */
 static double contrast(const double *values)
 {
     return fabs(0.8090 * values[0] - 0.5 * values[1] - 0.3090 * values[2]);
@@ -288,8 +288,8 @@ void changes_remove(struct changes *changes, size_t i)
             (changes->count - i) * sizeof *changes->items);
 }
 
-/* How likely a change between both ends lies at each place, in parts of the likeliest, by the squares
- * that it explains; returns that place.  weights has room for all values.  */
+/* How likely a change between both ends lies at each place, in parts of the likeliest, by the
+ * squares that it explains; returns that place.  weights has room for all values.  */
 static size_t weigh_places(const struct changes *changes, const size_t ends[2], double *weights)
 {
     const double *sums = changes->sums;

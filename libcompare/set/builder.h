@@ -68,8 +68,8 @@ struct frame_functions {
 bool frame_functions_find(struct compare_builder *builder, struct frame_functions *out);
 void frame_functions_release(struct frame_functions *frames);
 
-/* Roots of stacks "app-1234" and "app-1240/1241" become the function "app", if the numbers are those
- * of processes rather than of a pool's threads (numbered_roots.c).  */
+/* Roots of stacks "app-1234" and "app-1240/1241" become the function "app", if the numbers are
+ * those of processes rather than of a pool's threads (numbered_roots.c).  */
 bool numbered_roots_unite(struct compare_builder *builder, struct frame_functions *frames);
 
 /* Find what was renamed (match.c).  to[i] becomes the function that function i is: itself, or
