@@ -34,6 +34,7 @@ ours_fp() { ours fp; }
 ours_auto() { ours auto; }
 perf_fp() { perfs fp; }
 perf_dwarf() { perfs dwarf,32768; }
+perf_bare() { perf record -q -F 1000 -o perf.data -- taskset -c "$CPU" "$program" "$ROUNDS" 2>>messages; } # the interrupts
 
 # blocks PROGRAM FILE COMMAND...: a line for each block, with the sum of both runs of each command.
 blocks() {
@@ -66,7 +67,7 @@ cost() {
 
 # shellcheck disable=SC2016 # expressions of awk
 {
-    blocks fixedwork plain alone ours_fp ours_auto perf_fp perf_dwarf
+    blocks fixedwork plain alone ours_fp ours_auto perf_fp perf_dwarf perf_bare
     blocks fixedwork_fp framed alone ours_fp ours_auto perf_fp
     cost plain 'at 1 kHz, --unwind fp, %' '100 * ($2 / $1 - 1)' -
     cost plain 'perf record -F 1000 -g, %' '100 * ($4 / $1 - 1)' -
@@ -74,6 +75,8 @@ cost() {
     cost plain 'at 1 kHz, --unwind auto, %' '100 * ($3 / $1 - 1)' -
     cost plain 'perf --call-graph dwarf,32768, %' '100 * ($5 / $1 - 1)' -
     cost plain 'ours less half of that, points' '100 * ($3 - $1 - ($5 - $1) / 2) / $1' 0
+    cost plain 'perf record -F 1000 without stacks, %' '100 * ($6 / $1 - 1)' -
+    cost plain 'above that, ours less half of perf dwarf' '100 * ($3 - $6 - ($5 - $6) / 2) / $1' -
     cost framed 'with frame pointers, --unwind fp, %' '100 * ($2 / $1 - 1)' -
     cost framed 'with frame pointers, --unwind auto, %' '100 * ($3 / $1 - 1)' -
     cost framed 'with frame pointers, perf -g, %' '100 * ($4 / $1 - 1)' -
