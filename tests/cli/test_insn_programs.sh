@@ -1,0 +1,30 @@
+#!/bin/sh
+# Small programs, each of a kind: what is decoded is what was stepped, and the calls are those that another program makes of the steps.
+set -eu
+cd "$WORK"
+. "$ROOT/tests/cli/common.sh"
+cc=${CC:-cc}
+programs=$ROOT/testdata/insn
+
+if ! sampler-capture insn --help >/dev/null 2>&1; then
+    echo "SKIP: built without libipt"
+    exit 0
+fi
+for name in callbacks jumps recursion tables strings heap siglongjmp; do
+    "$cc" -O2 -static -no-pie -o $name "$programs/$name.c" 2>link.log || {
+        cat link.log
+        fail "$name does not compile"
+    }
+done
+c++ -O2 -static -no-pie -o virtual "$programs/virtual.cc"
+stop_if_wrong
+for name in callbacks jumps recursion tables strings heap siglongjmp virtual; do
+    run 0 sampler-capture insn --simulate -q --steps $name.steps -o $name.fxt -- ./$name
+    run 0 insn_check $name.fxt $name.steps
+    [ "$(sed -n 's/^equal=//p' out)" = "$(sed -n 's/^stepped=//p' out)" ] || fail "$name: not all was decoded: $(cat out)"
+    # Handlers that do not return, and names of C++, are beyond the program that makes calls of steps.
+    case $name in siglongjmp | virtual) continue ;; esac
+    run 0 python3 "$ROOT/tests/tools/insn_spans.py" $name $name.steps $name.fxt
+    prints "differences=0"
+done
+finish
