@@ -1,9 +1,9 @@
 /* numbered_roots.c - roots of stacks that are a process and its number.
  *
  * Scripts that fold stacks write "app-1234" or "app-1234/1235" for a process and a thread.  Each
- * run has other numbers, so that each root would be a function of one run.  Roots of one stem are one
- * function of that name if numbers mostly do not come back: "worker-1" to "worker-8" of both sides
- * are threads by name, and stay apart.  */
+ * run has other numbers, so that each root would be a function of one run.  Roots of one stem are
+ * one function of that name if numbers mostly do not come back: "worker-1" to "worker-8" of both
+ * sides are threads by name, and stay apart.  */
 #include <string.h>
 
 #include "libcompare/set/builder.h"
