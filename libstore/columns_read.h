@@ -71,8 +71,8 @@ struct store_columns {
     size_t capture_count;
     size_t kept_bytes;
     size_t index_bytes, most_index_bytes; /* of all indexes; more are not made */
-    struct columns_cursor *cursors; /* which forget blocks when they are dropped */
-    uint64_t damaged;               /* blocks and directories */
+    struct columns_cursor *cursors;       /* which forget blocks when they are dropped */
+    uint64_t damaged;                     /* blocks and directories */
 };
 
 /* ---- Handles ---- */
