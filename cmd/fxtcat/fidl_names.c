@@ -165,7 +165,8 @@ static void read_library(struct ir *ir)
         (void)base_json_skip(&ir->json, token);
     } else {
         while (base_json_next(&ir->json) == BASE_JSON_KEY) {
-            bool is_protocols = is_key(ir, "protocol_declarations");
+            bool is_protocols = is_key(ir, "protocol_declarations") ||
+                                is_key(ir, "interface_declarations"); /* in older ones */
 
             token = base_json_next(&ir->json);
             if (is_protocols)

@@ -1,5 +1,6 @@
 /* fidl_names.h - from the ordinal of a FIDL method to its name, as FIDL IR says: the JSON that
- * fidlc writes of a library (protocol_declarations, their methods).  */
+ * fidlc writes of a library (protocol_declarations, in older files interface_declarations, and
+ * their methods).  */
 #ifndef FIDL_NAMES_H
 #define FIDL_NAMES_H
 

@@ -26,6 +26,19 @@ cat >ir/below/odd.json <<'END'
    {"methods": {"ordinal": 8, "name": "NoArray"}}, null, [], {"methods": [{"name": "Nobody", "ordinal": 42}]}]}
 END
 echo 'not JSON' >ir/readme.txt
+# As older versions of fidlc wrote it: the form and the ordinal are those of its golden file driver_one_way.json.
+mkdir older
+cat >older/driver_one_way.json <<'END'
+{"version": "0.0.1", "name": "test.driveroneway", "library_dependencies": [], "enum_declarations": [],
+ "interface_declarations": [{
+   "name": "test.driveroneway/OneWay", "location": {"filename": "driver_one_way.test.fidl", "line": 12, "column": 10, "length": 6},
+   "maybe_attributes": [{"name": "transport", "arguments": [{"name": "value", "type": "string", "value": {"kind": "literal", "value": "Driver"}}]}],
+   "composed_protocols": [],
+   "methods": [{"ordinal": 7942965975761529343, "name": "Send", "has_request": true,
+     "maybe_request_payload": {"kind": "identifier", "identifier": "test.driveroneway/OneWaySendRequest", "nullable": false},
+     "has_response": false, "is_composed": false, "has_error": false}]}],
+ "declarations": {"test.driveroneway/OneWay": "interface"}}
+END
 
 cat >make.py <<'END'
 import sys
@@ -47,6 +60,8 @@ out += ipc(BEGIN, 8, (INT64, "ordinal", 42), name="signed")
 out += ipc(BEGIN, 9, (UINT64, "ordinal", ECHO), name="elsewhere", category="other")
 out += ipc(BEGIN, 10, *[(UINT32, "a%d" % i, i) for i in range(14)], (UINT64, "ordinal", ECHO))
 out += ipc(BEGIN, 11, (UINT64, "ordinal", 1120886698987607603))
+older = ipc(BEGIN, 1, (UINT64, "ordinal", 7942965975761529343))
+open("older.fxt", "wb").write(word(0x0016547846040010) + word(1 | 2 << 4) + word(10**9) + older)
 two_way, one_way, kernel, late = 1 << 31 | 5, 6, 3 << 31 | 1, 5 << 31
 for at, (kind, flow) in enumerate([(FLOW_BEGIN, two_way), (FLOW_BEGIN, one_way), (FLOW_END, two_way), (FLOW_BEGIN, two_way), (FLOW_END, one_way),
                                    (FLOW_END, two_way), (FLOW_BEGIN, kernel), (FLOW_STEP, kernel), (FLOW_STEP, kernel), (FLOW_END, kernel),
@@ -77,6 +92,10 @@ awk '/name=flow / { print $5 }' out | tr '\n' ' ' >flows
 [ "$(cat flows)" = 'flow_begin flow_begin flow_step flow_step flow_end flow_end flow_begin flow_step flow_step flow_end flow_end flow_begin flow_step flow_begin ' ] ||
     fail "flows: $(cat flows)"
 [ "$(wc -l <before)" -eq "$(wc -l <out)" ] || fail "records are missing, or more"
+
+run 0 fxtcat symbolize-fidl --ir older -o older_named.fxt older.fxt
+run 0 fxtdump older_named.fxt
+prints 'name=Send {ordinal: 7942965975761529343, method: "test.driveroneway/OneWay.Send"}'
 
 # A file, several of them, standard input and output; without names nothing changes.
 run 0 fxtcat symbolize-fidl --ir ir/below/odd.json --ir ir/echo.fidl.json trace.fxt
