@@ -353,9 +353,31 @@ START_TEST(a_job_is_all_that_descends_from_it)
 }
 END_TEST
 
+/* Works when nobody holds the other end of the pipe any more.  */
+static pid_t start_child_that_waits(int *hold)
+{
+    int ends[2];
+    char byte;
+    pid_t child;
+
+    ck_assert_int_eq(pipe(ends), 0);
+    child = fork();
+    if (child == 0) {
+        (void)close(ends[1]);
+        (void)read(ends[0], &byte, 1);
+        use_cpu(60000000);
+        _exit(0);
+    }
+    ck_assert_int_gt(child, 0);
+    (void)close(ends[0]);
+    *hold = ends[1];
+    return child;
+}
+
 START_TEST(targets_are_added_while_it_runs)
 {
-    pid_t child = start_child();
+    int hold;
+    pid_t child = start_child_that_waits(&hold);
     const struct session_task more = { SESSION_PROCESS, child };
     const struct session_task gone = { SESSION_PROCESS, 4194304 };
     struct seen seen;
@@ -363,6 +385,7 @@ START_TEST(targets_are_added_while_it_runs)
     begin(SESSION_THREAD);
     ck_assert_int_eq(session_add(session, &gone), SESSION_INVALID_CONFIGURATION);
     ck_assert_int_eq(session_add(session, &more), SESSION_OK);
+    (void)close(hold);
     use_cpu(30000000);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
     end();

@@ -695,7 +695,7 @@ START_TEST(runs_are_merged)
         address_before = address;
         count++;
     }
-    ck_assert_uint_eq(count, 3 * RUNS * EACH);
+    ck_assert_uint_eq(count, (size_t)3 * RUNS * EACH);
 }
 END_TEST
 
