@@ -400,8 +400,8 @@ static const struct {
       0,
       0,
       0,
-      "timeline|lost|dropped|9|-|-|lost before the trace was "
-      "written;timeline|lost|provider 5|2|-|-|times that a buffer of gfx filled "
+      "timeline|lost|dropped|9|-|-|lost by the capture;timeline|lost|provider 5|2|-|-|times that a "
+      "buffer of gfx filled "
       "up;timeline|damage|cut|1|8|64|a record is cut;timeline|notice|odd|2|-|-|something is odd;" },
     { "damage", NULL, NULL, { .capture = CAPTURE_CPU }, 0, 0, 0, "" },
 };
