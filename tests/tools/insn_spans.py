@@ -21,7 +21,7 @@ def lines_of(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
-# What each instruction is, the address after it, its section, and where a direct call leads.
+# What each instruction is, the address after it, its section, and where a direct call or jump leads.
 kinds, after, sections, targets = {}, {}, {}, {}
 last = section = None
 for line in lines_of("objdump", "-d", "--no-show-raw-insn", program):
@@ -37,11 +37,12 @@ for line in lines_of("objdump", "-d", "--no-show-raw-insn", program):
     last = address
     text = re.sub(r"^((bnd|notrack|rep|repz|repnz|data16|cs|ds|lock|rex\S*) )*", "", text).strip()
     word = text.split()[0] if text else ""
-    found = re.match(r"call\S* +([0-9a-f]+) ", text)
+    found = re.match(r"(?:call|j)\S* +([0-9a-f]+) ", text)
     if found:
         targets[address] = int(found[1], 16)
     kinds[address] = ("call" if word.startswith("call") else "ret" if word.startswith("ret") else "syscall" if word == "syscall" else
-                      "indirect" if word.startswith("jmp") and "*" in text else "jump" if word[:1] == "j" else "other")
+                      "indirect" if word.startswith("jmp") and "*" in text else "jump" if word.startswith("jmp") else
+                      "branch" if word[:1] == "j" else "other")
 
 # Where functions begin and end.
 symbols = {}
@@ -67,7 +68,7 @@ Span = collections.namedtuple("Span", "function begin end depth order")
 class Thread:
     def __init__(self):
         self.order, self.first = 0, 0  # of frames, by when they begin
-        self.stack = []  # [function, return address, begin, order]
+        self.stack = []  # [function, return addresses, begin, order]
         self.left = []  # frames that a coroutine may come back to
         self.before = None
         self.spans = []
@@ -86,12 +87,12 @@ class Thread:
 
     def back_to_caller(self, ip, now):
         for i in reversed(range(1, len(self.stack))):
-            if self.stack[i][1] == ip:
+            if ip in self.stack[i][1]:
                 self.close(i, now)
                 return True
         for part in reversed(self.left):
             for i in reversed(range(1, len(part))):
-                if part[i][1] == ip:
+                if ip in part[i][1]:
                     self.left.remove(part)
                     for frame in part[:i]:
                         self.push(frame[0], frame[1], now)
@@ -114,39 +115,47 @@ class Thread:
         before, self.before = self.before, ip
         inside = self.stack and self.stack[-1][0] == function(ip)
         if not self.stack:
-            self.push(function(ip), None, now)
+            self.push(function(ip), (), now)
             return
         if before not in kinds and ip not in kinds:  # the vdso, of which nothing is known
             return
-        kind, following = kinds.get(before, "ret"), after.get(before)
-        if kind == "call" and targets.get(before, ip) not in (ip, following):  # its first instruction faults
-            self.push(function(targets[before]), following, now)
-            kind, following = "other", targets[before]
+        kind, following, target = kinds.get(before, "ret"), after.get(before), targets.get(before)
+        goes_on = {following}
+        if kind == "call" and target not in (None, ip, following):  # its first instruction faults
+            self.push(function(target), goes_on, now)
+            kind, goes_on = "other", {target}
+        elif kind in ("jump", "branch"):
+            goes_on = {target} if kind == "jump" else {target, following}
+            if ip not in goes_on:  # what it led to faults
+                if kind == "jump" and function(target) != self.stack[-1][0]:
+                    self.turn_into(target, now)
+                kind = "other"
         if kind == "call" and ip != following:
-            self.push(function(ip), following, now)
+            self.push(function(ip), goes_on, now)
         elif kind == "ret":
             if self.back_to_caller(ip, now):
                 pass
             elif self.back_to_function(ip, now):
                 pass
-            elif self.stack[-1][1] is None:  # out of what was there first
+            elif not self.stack[-1][1]:  # out of what was there first
                 begin = self.stack[0][2]
                 self.close(0, now, False)
                 self.first -= 1
-                self.stack.append([function(ip), None, begin, self.first])
+                self.stack.append([function(ip), (), begin, self.first])
             elif ip == function(ip):
                 self.turn_into(ip, now)
             else:
                 self.close(0, now)
-                self.push(function(ip), None, now)
-        elif kind in ("jump", "indirect") and not inside:
-            if kind == "jump" or ip == function(ip) or not (self.back_to_caller(ip, now) or self.back_to_function(ip, now)):
+                self.push(function(ip), (), now)
+        elif kind in ("jump", "branch", "indirect") and not inside:
+            direct = kind != "indirect"
+            if direct or ip == function(ip) or not (self.back_to_caller(ip, now) or self.back_to_function(ip, now)):
                 self.turn_into(ip, now)
-        elif kind in ("other", "syscall") and ip != following and ip != before:
+        elif kind in ("other", "syscall") and ip not in goes_on and ip != before:
             if self.back_to_caller(ip, now):
                 pass
             elif ip == function(ip):
-                self.push(function(ip), following, now)
+                self.push(function(ip), goes_on, now)
             else:
                 self.back_to_function(ip, now)
         if self.stack[-1][0] != function(ip):
@@ -168,11 +177,11 @@ for tid, thread in threads.items():
         wanted[tid].append(span._replace(depth=len(around)))
         around.append(span.end)
 
-names = {}
-for line in lines_of("nm", "--defined-only", program):
-    parts = line.split()
-    if parts[1] in "TtWwi":
-        names.setdefault(parts[2], int(parts[0], 16))
+names = collections.defaultdict(set)  # the functions that have a name; static ones may share it
+for line in lines_of("nm", "--demangle", "--defined-only", program):
+    address, kind, name = line.split(maxsplit=2)
+    if kind in "TtWwi":
+        names[name].add(function(int(address, 16)))
 got = collections.defaultdict(list)
 zero = None
 for row in json.loads("\n".join(lines_of("fxtq", "--format", "json", trace, """
@@ -180,21 +189,21 @@ for row in json.loads("\n".join(lines_of("fxtq", "--format", "json", trace, """
         where s.name <> '[untraced]' order by s.id"""))):
     begin, duration = int(row["ts"]), int(row["dur"])
     zero = begin if zero is None else min(zero, begin)
-    where = None if row["name"].startswith("[") else function(names[row["name"]])
-    got[int(row["tid"])].append(Span(where, begin, begin + duration, int(row["depth"]), 0))
+    where = {None} if row["name"].startswith("[") else names[row["name"]]
+    got[int(row["tid"])].append((row["name"], where, Span(None, begin, begin + duration, int(row["depth"]), None)))
 
-shown = {address: name for name, address in names.items()}
+shown = {address: name for name, addresses in names.items() for address in addresses}
 differences, latest, total = 0, 0, 0
 for tid, spans in wanted.items():
     total += len(spans)
     if len(spans) != len(got[tid]):
         print(f"thread {tid}: {len(spans)} calls, {len(got[tid])} slices")
         differences += 1
-    for span, slice in zip(spans, got[tid]):
+    for span, (name, where, slice) in zip(spans, got[tid]):
         latest = max(latest, abs(slice.begin - zero - span.begin), abs(slice.end - zero - span.end))
-        if (span.function, span.depth) != (slice.function, slice.depth):
+        if span.function not in where or span.depth != slice.depth:
             print(f"thread {tid}: {shown.get(span.function)} in depth {span.depth} from {span.begin} to {span.end}, but "
-                  f"{shown.get(slice.function)} in depth {slice.depth} from {slice.begin - zero} to {slice.end - zero}")
+                  f"{name} in depth {slice.depth} from {slice.begin - zero} to {slice.end - zero}")
             differences += 1
             break
 print(f"calls={total}\ndifferences={differences}\nlatest={latest}")
