@@ -10,7 +10,7 @@ if ! sampler-capture insn --help >/dev/null 2>&1; then
     echo "SKIP: built without libipt"
     exit 0
 fi
-for name in callbacks jumps recursion tables strings heap siglongjmp; do
+for name in callbacks jumps recursion tables strings heap siglongjmp interpreter; do
     "$cc" -O2 -static -no-pie -o $name "$programs/$name.c" 2>link.log || {
         cat link.log
         fail "$name does not compile"
@@ -18,7 +18,7 @@ for name in callbacks jumps recursion tables strings heap siglongjmp; do
 done
 c++ -O2 -static -no-pie -o virtual "$programs/virtual.cc"
 stop_if_wrong
-for name in callbacks jumps recursion tables strings heap siglongjmp virtual; do
+for name in callbacks jumps recursion tables strings heap siglongjmp interpreter virtual; do
     run 0 sampler-capture insn --simulate -q --steps $name.steps -o $name.fxt -- ./$name
     run 0 insn_check $name.fxt $name.steps
     [ "$(sed -n 's/^equal=//p' out)" = "$(sed -n 's/^stepped=//p' out)" ] || fail "$name: not all was decoded: $(cat out)"
