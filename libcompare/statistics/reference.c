@@ -69,7 +69,7 @@ struct compare_reference compare_find_reference(struct compare_ratio *ratios, si
     sum = sum_of(ratios, count);
     for (size_t i = 0; i < count; i++)
         squares += ratios[i].weight * ratios[i].weight;
-    if (sum * sum < LEAST_FUNCTIONS * squares)
+    if (sum <= 0 || sum * sum < LEAST_FUNCTIONS * squares)
         return reference;
     half = ONE_SIDED_95 * sqrt(squares) / 2;
     qsort(ratios, count, sizeof *ratios, by_value);
