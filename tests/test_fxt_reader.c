@@ -658,7 +658,7 @@ static const struct reading_case events[] = {
       "@8+24 thread p0 thread=10/11 index=1\n"
       "@48+16 event p0 t=100,100ns thread[1]=10/11 duration_begin(2)\n",
       "bad_record=1@32+16" },
-    { "words behind the last field", FXT_END,
+    { "words after the last field", FXT_END,
       THREAD_1 "54 00 02 01 00 00 00 00  64 00 00 00 00 00 00 00  01 00 00 00 00 00 00 00 "
                "02 00 00 00 00 00 00 00  03 00 00 00 00 00 00 00 "
                "44 00 01 01 00 00 00 00  64 00 00 00 00 00 00 00  4d 00 00 00 00 00 00 00 "
@@ -1150,7 +1150,7 @@ static const struct reading_case profiler[] = {
       "5a 00 01 10 00 50 00 00  64 00 00 00 00 00 00 00  00 10 00 00 00 00 00 00 "
       "00 20 00 00 00 00 00 00  00 30 00 00 00 00 00 00 " THREAD_1,
       "@48+24 thread p0 thread=10/11 index=1\n", "bad_record=1@8+40" },
-    { "mapping, a word behind the last field", FXT_END,
+    { "mapping, a word after the last field", FXT_END,
       "8a 00 01 10 00 50 00 00  64 00 00 00 00 00 00 00  4d 00 00 00 00 00 00 00 "
       "00 00 00 00 00 00 00 00  00 10 00 00 00 00 00 00  00 20 00 00 00 00 00 00 "
       "00 30 00 00 00 00 00 00  ad de 00 00 00 00 00 00",

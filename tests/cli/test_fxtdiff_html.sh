@@ -38,9 +38,9 @@ for i in 1 2 3 4 5; do
 done
 printf 'function main self < 90%%\ncpu < 3s\n' >budgets
 page 1 base? -- dear? --budget budgets
-has 'chart: main||src/main.c:10|4000|4000'
-has 'chart: hot<int>(char const*)||src/hot.c:30|3030|4030'
-has 'chart: parse_new||src/other.c:50, was parse_old|3000|3000'
+has 'chart: main|prog|src/main.c:10|4000|4000'
+has 'chart: hot<int>(char const*)|prog|src/hot.c:30|3030|4030'
+has 'chart: parse_new|prog|src/other.c:50, was parse_old|3000|3000'
 has 'budget: kept|function main self < 90%|main: 36.26%, median of 5 runs'
 [ "$(grep -c '^chart:' has)" -eq 3 ] || fail "functions are not matched: $(cat has)"
 page 0 base? -- same?
@@ -48,8 +48,8 @@ page 0 base? -- same?
 fxtq import -q base? -o base.fxtq
 fxtq import -q dear? -o dear.fxtq
 page 1 base.fxtq -- dear.fxtq
-has 'chart: hot<int>(char const*)||src/hot.c:30|3030|4030'
-has 'chart: parse_new||src/other.c:50, was parse_old|3000|3000'
+has 'chart: hot<int>(char const*)|prog|src/hot.c:30|3030|4030'
+has 'chart: parse_new|prog|src/other.c:50, was parse_old|3000|3000'
 # One run a side has no intervals; runs that cannot be compared have no table.
 page 5 base1 -- same1
 page 5 base? --budget budgets
