@@ -83,7 +83,7 @@ static void parse(struct compress *compress, char **argv)
     }
     job_check_inputs(&compress->job);
     if (compress->job.inputs.count > 1)
-        cli_usage_error("one file at a time");
+        cli_usage_error("one file at a time; 'fxtcat merge' makes one of several");
 }
 
 static bool prepare(struct compress *compress)
@@ -207,7 +207,7 @@ static int run(char **argv)
     if (prepare(&compress)) {
         compress_path(&compress, compress.job.inputs.items[0]);
     } else {
-        cli_error("zstd: out of memory");
+        cli_error("zstd: out of memory; use a smaller --frame-size or --level");
         job_fail(&compress.job, CLI_ENVIRONMENT);
     }
     free(compress.frame);

@@ -100,16 +100,22 @@ static void put_start(struct convert *convert)
 }
 
 /* The record with its time in nanoseconds and its thread inline.  */
-static struct fxt_record restate(struct convert *convert, const struct fxt_record *record)
+static struct fxt_record restate(const struct fxt_record *record)
 {
     struct fxt_record stated = *record;
 
     stated.thread.index = 0;
-    if (record->has_time) {
+    if (record->has_time)
         stated.ticks = record->ts_ns < 0 ? 0 : (uint64_t)record->ts_ns;
-        convert->early += record->ts_ns < 0;
-    }
     return stated;
+}
+
+/* Write a record that restate() made of the other one.  */
+static void put_restated(struct convert *convert, const struct fxt_record *record,
+                         const struct fxt_record *stated)
+{
+    convert->early += record->has_time && record->ts_ns < 0;
+    job_put(&convert->job, convert->writer, stated);
 }
 
 /* ---- Samples ---- */
@@ -117,7 +123,7 @@ static struct fxt_record restate(struct convert *convert, const struct fxt_recor
 static void put_stack(struct convert *convert, const struct fxt_record *record,
                       struct fxt_words frames)
 {
-    struct fxt_record backtrace = restate(convert, record);
+    struct fxt_record backtrace = restate(record);
 
     convert->cut += frames.count > MAX_FRAMES;
     if (frames.count > MAX_FRAMES)
@@ -127,7 +133,7 @@ static void put_stack(struct convert *convert, const struct fxt_record *record,
     backtrace.arg_count = 0;
     memset(&backtrace.value, 0, sizeof backtrace.value);
     backtrace.value.backtrace.frames = frames;
-    job_put(&convert->job, convert->writer, &backtrace);
+    put_restated(convert, record, &backtrace);
     convert->samples++;
 }
 
@@ -197,7 +203,7 @@ static bool module_key(struct convert *convert, const struct fxt_record *record,
 
 static void put_module(struct convert *convert, const struct fxt_record *record)
 {
-    struct fxt_record module = restate(convert, record);
+    struct fxt_record module = restate(record);
     uint64_t *id, key;
     char name[255];
 
@@ -220,13 +226,13 @@ static void put_module(struct convert *convert, const struct fxt_record *record)
         .length = (uint32_t)base_utf8_copy(name, sizeof name, record->name.bytes,
                                            record->name.length),
     };
-    job_put(&convert->job, convert->writer, &module);
+    put_restated(convert, record, &module);
     convert->module_count++;
 }
 
 static void put_mapping(struct convert *convert, const struct fxt_record *record)
 {
-    struct fxt_record mapping = restate(convert, record);
+    struct fxt_record mapping = restate(record);
     const uint64_t *id = NULL;
     uint64_t key;
 
@@ -238,7 +244,7 @@ static void put_mapping(struct convert *convert, const struct fxt_record *record
     }
     mapping.value.mapping.module_id = (uint16_t)*id;
     mapping.thread.thread = 0;
-    job_put(&convert->job, convert->writer, &mapping);
+    put_restated(convert, record, &mapping);
     convert->mapping_count++;
 }
 
@@ -262,7 +268,7 @@ static bool is_stack_sample(const struct fxt_record *record)
 
 static void put_blob(struct convert *convert, const struct fxt_record *record)
 {
-    struct fxt_record blob = restate(convert, record);
+    struct fxt_record blob = restate(record);
     struct fxt_words pcs;
 
     if (fxt_record_sampler_stack(record, &pcs)) {
@@ -271,7 +277,7 @@ static void put_blob(struct convert *convert, const struct fxt_record *record)
         blob.category = fxt_inline("cpu_profiler");
         blob.name = fxt_inline("stack_sample");
         blob.arg_count = 0;
-        job_put(&convert->job, convert->writer, &blob);
+        put_restated(convert, record, &blob);
         convert->samples++;
     } else {
         convert->left_out++;
@@ -326,11 +332,11 @@ static void summarize(const struct convert *convert, const char *path)
         cli_warning("more than %u frames in %s: the outermost are left out", MAX_FRAMES,
                     cli_counted(convert->cut, "stack", "stacks"));
     if (convert->homeless)
-        cli_warning("left out: %s before the module or without it",
+        cli_warning("left out: %s whose module is missing or comes later",
                     cli_counted(convert->homeless, "mapping", "mappings"));
     if (convert->early)
-        cli_warning("set to 0: times before it of %s",
-                    cli_counted(convert->early, "record", "records"));
+        cli_warning("%s before time 0, which the layout does not have: written as time 0",
+                    cli_counted(convert->early, "record was", "records were"));
 }
 
 static void copy_record(void *context, const struct fxt_record *record)

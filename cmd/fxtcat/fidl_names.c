@@ -28,14 +28,20 @@ struct ir {
     bool out_of_memory;
 };
 
+struct file {
+    int fd, cause; /* why it cannot be read, or 0 */
+};
+
 static ssize_t fill(void *context, void *bytes, size_t size)
 {
-    const int *fd = context;
+    struct file *file = context;
     ssize_t length;
 
     do
-        length = read(*fd, bytes, size);
+        length = read(file->fd, bytes, size);
     while (length < 0 && errno == EINTR);
+    if (length < 0)
+        file->cause = errno;
     return length;
 }
 
@@ -181,27 +187,32 @@ static void read_library(struct ir *ir)
 static enum cli_exit read_file(struct fidl_names *names, const char *path)
 {
     struct ir *ir = cli_allocate(1, sizeof *ir);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct file file = { .fd = open(path, O_RDONLY | O_CLOEXEC) };
     enum cli_exit status = CLI_OK;
 
-    if (fd < 0) {
+    if (file.fd < 0) {
         cli_error("%s: %s", path, strerror(errno));
         free(ir);
         return CLI_ENVIRONMENT;
     }
     ir->names = names;
-    base_json_init(&ir->json, fill, &fd);
+    base_json_init(&ir->json, fill, &file);
     read_library(ir);
     names->files++;
     if (ir->out_of_memory) {
-        cli_error("%s: out of memory, or more than %s methods", path, cli_grouped(MOST_METHODS));
+        cli_error("%s: out of memory, or more than %s methods or %zu MiB of names in the FIDL IR; "
+                  "give fewer files to --ir",
+                  path, cli_grouped(MOST_METHODS), MOST_TEXT >> 20);
+        status = CLI_ENVIRONMENT;
+    } else if (file.cause != 0) {
+        cli_error("%s: %s", path, strerror(file.cause));
         status = CLI_ENVIRONMENT;
     } else if (ir->json.problem) {
         cli_error("%s: not the JSON of FIDL IR: %s (at offset %s)", path, ir->json.problem,
                   cli_grouped(ir->json.offset));
         status = CLI_DAMAGED;
     }
-    (void)close(fd);
+    (void)close(file.fd);
     free(ir);
     return status;
 }

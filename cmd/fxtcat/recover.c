@@ -114,7 +114,8 @@ static void summarize(const struct recover *recover, const char *path)
 {
     const char *records = cli_counted(recover->written, "record", "records");
 
-    if (recover->left_out_bytes == 0 && recover->mended == 0)
+    /* Compressed data may be cut off after a whole record: that leaves out no byte of the trace.  */
+    if (recover->left_out_bytes == 0 && recover->mended == 0 && recover->job.status == CLI_OK)
         cli_note("%s: %s, nothing was damaged", path, records);
     else
         cli_note("%s: %s recovered, %s left out, %s mended", path, records,

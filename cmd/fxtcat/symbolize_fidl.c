@@ -199,29 +199,37 @@ static void read_names(struct naming *naming)
     for (size_t i = 0; i < naming->ir.count; i++)
         naming->job.status = cli_worse(naming->job.status,
                                        fidl_names_read(names, naming->ir.items[i]));
-    if (names->count == 0)
-        cli_warning("no method in %s of FIDL IR: nothing will be named",
+    if (naming->job.status == CLI_ENVIRONMENT)
+        return; /* nothing is written */
+    if (names->files == 0)
+        cli_warning("no file *.json in the folders of --ir: nothing will be named");
+    else if (names->count == 0)
+        cli_warning("no method in %s of FIDL IR: nothing will be named; give --ir the *.fidl.json "
+                    "files of fidlc",
                     cli_counted(names->files, "file", "files"));
     if (names->conflicts)
-        cli_warning("%s of another name: the first one holds",
-                    cli_counted(names->conflicts, "ordinal", "ordinals"));
+        cli_warning(
+            "%s the ordinal of a method with another name: the name that was read first is "
+            "used",
+            cli_counted(names->conflicts, "method of FIDL IR has", "methods of FIDL IR have"));
 }
 
 static void summarize(const struct naming *naming, const char *path)
 {
-    cli_note("%s: %s named, %s unknown; %s joined", path,
+    cli_note("%s: %s named, %s an unknown ordinal; %s joined", path,
              cli_counted(naming->named, "event", "events"),
-             cli_counted(naming->unknown, "ordinal", "ordinals"),
+             cli_counted(naming->unknown, "event has", "events have"),
              cli_counted(naming->steps, "flow event", "flow events"));
     if (naming->names.left_out)
-        cli_note("left out: %s of FIDL IR without a name or an ordinal",
+        cli_note("left out: %s of FIDL IR without a valid name or ordinal",
                  cli_counted(naming->names.left_out, "method", "methods"));
     if (naming->without_room)
         cli_note("%s no room for the argument method",
                  cli_counted(naming->without_room, "event has", "events have"));
     if (naming->untold_flows)
-        cli_warning("more than %s flows, or out of memory: %s of others as they were",
-                    cli_grouped(MOST_FLOWS), cli_counted(naming->untold_flows, "event", "events"));
+        cli_warning("more than %s flows, or out of memory: %s of further flows not joined",
+                    cli_grouped(MOST_FLOWS),
+                    cli_counted(naming->untold_flows, "event was", "events were"));
 }
 
 static void copy(struct naming *naming)

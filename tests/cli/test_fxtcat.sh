@@ -216,6 +216,12 @@ for trace in tables clock bare capture sampler profiler spans events; do
     [ $trace = bare ] || cmp $trace.fxt recovered.fxt || fail "recover $trace: other bytes"
     grep -q "$trace.fxt: .* records, nothing was damaged" err || fail "recover $trace: $(cat err)"
 done
+# Compressed data that ends after a whole record, without its end: no byte of the trace is missing, but the file is damaged.
+gzip -c events.fxt | python3 -c 'import sys; sys.stdout.buffer.write(sys.stdin.buffer.read()[:-8])' >cut.fxt.gz
+status=0
+fxtcat recover -o recovered.fxt cut.fxt.gz 2>err || status=$?
+[ $status -eq 3 ] || fail "recover of cut data: status $status"
+if grep -q 'nothing was damaged' err; then fail "recover of cut data: $(cat err)"; fi
 status=0
 fxtcat recover -o recovered.fxt damaged.fxt 2>err || status=$?
 [ $status -eq 3 ] || fail "recover: status $status"
@@ -361,7 +367,24 @@ EOF
 fxtcat convert --layout profiler -o converted.fxt deep.fxt 2>err
 fxtdump --json --type backtrace converted.fxt | python3 -c 'import json, sys; r = json.load(sys.stdin); assert r["frames"] == ["0x%x" % i for i in range(1, 256)], r'
 grep -q 'more than 255 frames in 1 stack: ' err || fail "convert: $(cat err)"
-grep -q 'left out: 1 mapping before the module or without it' err || fail "convert: $(cat err)"
+grep -q 'left out: 1 mapping whose module is missing or comes later' err || fail "convert: $(cat err)"
+# A record before time 0 is counted once, and only if it is written: samples of both forms, and mappings with and without a module.
+python3 - <<'EOF'
+exec(open('make.py').read().split('# Tables and clock')[0])
+start = MAGIC, info(9, b'tool'), init(1000000000, 100, 0)
+write('early0.fxt', *start, sample(100, 1, 2, 0x1000), sample(200, 1, 2, 0x1000), mapping(5, 3, 1, 0x1000))
+write('early1.fxt', *start, sample(5, 1, 2, 0x1000), sample(200, 1, 2, 0x1000))
+write('early3.fxt', *start, sample(5, 1, 2, 0x1000), module(6, 3, 1, b'lib', b'\1'), mapping(7, 3, 1, 0x1000), sample(200, 1, 2, 0x1000))
+EOF
+while IFS='|' read -r early said; do
+    fxtcat convert --layout profiler -o converted.fxt "early$early.fxt" 2>err || fail "convert early$early.fxt: $(cat err)"
+    [ "$(grep 'time 0' err)" = "${said:+fxtcat convert: warning: $said before time 0, which the layout does not have: written as time 0}" ] ||
+        fail "early$early.fxt: $(cat err)"
+done <<'END'
+0|
+1|1 record was
+3|3 records were
+END
 
 # ---- Damage, messages, exit statuses ----
 

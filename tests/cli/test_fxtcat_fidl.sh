@@ -72,10 +72,10 @@ END
 python3 -B make.py "$ROOT" || exit 1
 
 run 0 fxtcat symbolize-fidl --ir ir -o named.fxt trace.fxt
-says 'trace.fxt: 6 events named, 1 ordinal unknown; 3 flow events joined'
-says 'left out: 6 methods of FIDL IR without a name or an ordinal'
+says 'trace.fxt: 6 events named, 1 event has an unknown ordinal; 3 flow events joined'
+says 'left out: 6 methods of FIDL IR without a valid name or ordinal'
 says '1 event has no room for the argument method'
-says '1 ordinal of another name: the first one holds'
+says '1 method of FIDL IR has the ordinal of a method with another name: the name that was read first is used'
 run 0 fxtdump --verify named.fxt
 run 0 fxtdump trace.fxt
 cp out before
@@ -103,9 +103,22 @@ mv out named2.fxt
 fxtdump named2.fxt | grep -q 'name=Other ' || fail "not the first of two names"
 mkdir empty
 run 0 fxtcat symbolize-fidl --ir empty -o same.fxt - <trace.fxt
-says 'no method in 0 files of FIDL IR: nothing will be named'
+says 'no file *.json in the folders of --ir: nothing will be named'
 fxtdump same.fxt | grep -v 'flow_' >same
 grep -v 'flow_' before | cmp - same || fail "something has changed without names"
+
+# One ordinal of two events is counted as two events; IR without methods says what to give.
+cat >twice.py <<'END'
+exec(open("make.py").read().split("ECHO, HANDLE")[0])
+out = word(0x0016547846040010) + ipc(BEGIN, 1, (UINT64, "ordinal", 5)) + ipc(END, 2, (UINT64, "ordinal", 5))
+open("twice.fxt", "wb").write(out)
+END
+python3 -B twice.py "$ROOT" || exit 1
+run 0 fxtcat symbolize-fidl --ir ir -o named.fxt twice.fxt
+says 'twice.fxt: 0 events named, 2 events have an unknown ordinal; 0 flow events joined'
+echo '{"protocol_declarations": []}' >none.json
+run 0 fxtcat symbolize-fidl --ir none.json -o named.fxt twice.fxt
+says 'no method in 1 file of FIDL IR: nothing will be named; give --ir the *.fidl.json files of fidlc'
 
 # IR that is none: what comes before the damage holds, and the status says so.
 printf '{"protocol_declarations": [{"name": "a/B", "methods": [{"name": "M", "ordinal": 42}, {"name": "N", "ordinal": 43' >cut.json
@@ -119,6 +132,7 @@ printf '[1, 2' | cat - ir/echo.fidl.json >garbage.json
 run 3 fxtcat symbolize-fidl --ir garbage.json -o garbage.fxt trace.fxt
 run 4 fxtcat symbolize-fidl --ir nowhere -o nothing.fxt trace.fxt
 says 'nowhere: No such file or directory'
+grep -q 'will be named' err && fail "a warning about a run that is given up: $(cat err)"
 [ ! -e nothing.fxt ] || fail "an output in spite of a failure"
 run 2 fxtcat symbolize-fidl trace.fxt
 says 'names from where? Give --ir PATH'
