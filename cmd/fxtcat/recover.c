@@ -114,7 +114,7 @@ static void summarize(const struct recover *recover, const char *path)
 {
     const char *records = cli_counted(recover->written, "record", "records");
 
-    /* Compressed data may be cut off after a whole record: that leaves out no byte of the trace.  */
+    /* Compressed data may be cut off after a whole record: then no byte is left out.  */
     if (recover->left_out_bytes == 0 && recover->mended == 0 && recover->job.status == CLI_OK)
         cli_note("%s: %s, nothing was damaged", path, records);
     else

@@ -2,18 +2,26 @@
 
 #include <string.h>
 
-int match_open(struct match *match, const struct stacks *stacks, const char *pattern, char **error)
+int match_compile(regex_t *regex, const char *pattern, char **error)
 {
-    int code = regcomp(&match->regex, pattern, REG_EXTENDED | REG_NOSUB);
+    int code = regcomp(regex, pattern, REG_EXTENDED | REG_NOSUB);
     char reason[128];
 
+    if (code == 0)
+        return SQLITE_OK;
     if (code == REG_ESPACE)
         return SQLITE_NOMEM;
-    if (code != 0) {
-        (void)regerror(code, &match->regex, reason, sizeof reason);
-        *error = sqlite3_mprintf("'%s' is not a regular expression: %s", pattern, reason);
-        return SQLITE_ERROR;
-    }
+    (void)regerror(code, regex, reason, sizeof reason);
+    *error = sqlite3_mprintf("'%s' is not a regular expression: %s", pattern, reason);
+    return SQLITE_ERROR;
+}
+
+int match_open(struct match *match, const struct stacks *stacks, const char *pattern, char **error)
+{
+    int code = match_compile(&match->regex, pattern, error);
+
+    if (code != SQLITE_OK)
+        return code;
     match->stacks = stacks;
     match->strings = sqlite3_malloc64((sqlite3_uint64)stacks->string_count + 1);
     match->modules = sqlite3_malloc64((sqlite3_uint64)stacks->module_count + 1);

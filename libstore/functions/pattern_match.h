@@ -16,8 +16,11 @@ struct match {
     uint8_t *modules;
 };
 
-/* SQLITE_OK; SQLITE_ERROR with *error (sqlite3_malloc()) for what is no expression; SQLITE_NOMEM.
- * After any but SQLITE_OK there is nothing to release.  */
+/* Compile a pattern.  Returns SQLITE_OK; SQLITE_ERROR with *error (sqlite3_malloc()) if it is no
+ * expression; or SQLITE_NOMEM.  After any but SQLITE_OK there is nothing to release.  */
+int match_compile(regex_t *regex, const char *pattern, char **error);
+
+/* Returns the same.  */
 int match_open(struct match *match, const struct stacks *stacks, const char *pattern, char **error);
 void match_release(struct match *match);
 

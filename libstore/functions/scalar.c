@@ -347,17 +347,18 @@ static void release_regex(void *regex)
 static regex_t *compile(sqlite3_context *context, const char *pattern)
 {
     regex_t *regex = sqlite3_malloc(sizeof *regex);
-    char *error;
+    char *error = NULL;
+    int code;
 
     if (!regex) {
         sqlite3_result_error_nomem(context);
         return NULL;
     }
-    if (regcomp(regex, pattern, REG_EXTENDED | REG_NOSUB) == 0)
+    code = match_compile(regex, pattern, &error);
+    if (code == SQLITE_OK)
         return regex;
     sqlite3_free(regex);
-    error = sqlite3_mprintf("'%s' is not a regular expression", pattern);
-    functions_fail(context, SQLITE_ERROR, error);
+    functions_fail(context, code, error);
     return NULL;
 }
 

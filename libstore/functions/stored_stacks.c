@@ -264,6 +264,8 @@ static int take_string(struct load *load, sqlite3_stmt *row)
 
     if (id != next || id > (sqlite3_int64)IDS_MAX)
         return damaged(load, "its strings have gaps");
+    if (sqlite3_column_type(row, 1) == SQLITE_NULL)
+        return damaged(load, "a string has no text");
     if (!text || !stacks_grow(&stacks->strings, &load->capacity, (size_t)next + 1, sizeof(size_t)))
         return SQLITE_NOMEM;
     stacks->strings[0] = 0;
@@ -283,6 +285,8 @@ static int take_module(struct load *load, sqlite3_stmt *row)
 
     if (id != next || id > (sqlite3_int64)IDS_MAX)
         return damaged(load, "its modules have gaps");
+    if (sqlite3_column_type(row, 1) == SQLITE_NULL)
+        return damaged(load, "a module has no name");
     if (!name ||
         !stacks_grow(&stacks->module_names, &load->capacity, (size_t)next + 1, sizeof(size_t)) ||
         !stacks_grow(&stacks->module_labels, &load->other_capacity, (size_t)next + 1,

@@ -444,7 +444,8 @@ static int report(struct table *table, int code)
     sqlite3_free(table->base.zErrMsg);
     table->base.zErrMsg = NULL;
     if (code == SQLITE_TOOBIG)
-        table->base.zErrMsg = sqlite3_mprintf("%s(): more than %d intervals overlap",
+        table->base.zErrMsg = sqlite3_mprintf("%s(): more than %d intervals overlap; give it "
+                                              "fewer intervals",
                                               kinds[table->kind].name, (int)MOST_OPEN);
     else if (code == SQLITE_ERROR)
         table->base.zErrMsg = sqlite3_mprintf("%s(): %s", kinds[table->kind].name,
@@ -460,7 +461,9 @@ static int next(sqlite3_vtab_cursor *base)
 
     if (table->functions->nested >= MOST_NESTED) {
         sqlite3_free(base->pVtab->zErrMsg);
-        base->pVtab->zErrMsg = sqlite3_mprintf("%s() calls itself", kinds[table->kind].name);
+        base->pVtab->zErrMsg = sqlite3_mprintf("%s(): more than %d such functions inside each "
+                                               "other; a view may call itself",
+                                               kinds[table->kind].name, MOST_NESTED);
         return SQLITE_ERROR;
     }
     table->functions->nested++;

@@ -16,7 +16,8 @@ refuse() { # refuse SQL PATTERN
     [ $status -eq 2 ] || fail "status $status for $1"
     grep -q "$2" err || fail "$1: $(cat err)"
 }
-refuse "SELECT in_stack(1, '(')" "'(' is not a regular expression"
+refuse "SELECT in_stack(1, '(')" "'(' is not a regular expression: ."
+refuse "SELECT '(' REGEXP '('" "'(' is not a regular expression: ."
 refuse "SELECT leaf(1, NULL, '(')" "'(' is not a regular expression"
 refuse "SELECT leaf(1, NULL, NULL, 'planet')" "per: 'planet' is not one of"
 refuse "SELECT * FROM call_tree WHERE focus = '['" "is not a regular expression"
@@ -96,3 +97,13 @@ for table in $tables profile_type; do
     sqlite3 bad.fxtq "PRAGMA legacy_alter_table = ON; ALTER TABLE $table RENAME TO kept; CREATE VIEW $table AS SELECT * FROM kept"
     refuses "$some" "the store is damaged: it has no table $table"
 done
+# Tables without the rule NOT NULL are damaged; no memory is lacking.
+while read -r table column said; do
+    cp drawn.fxtq bad.fxtq
+    sqlite3 bad.fxtq "PRAGMA legacy_alter_table = ON; CREATE TABLE plain AS SELECT * FROM $table; DROP TABLE $table;
+        ALTER TABLE plain RENAME TO $table; UPDATE $table SET $column = NULL WHERE id = 1"
+    refuses "SELECT folded(1)|SELECT in_stack(1, 'x')|SELECT * FROM call_tree" "the store is damaged: $said"
+done <<'END'
+string text a string has no text
+module name a module has no name
+END
