@@ -193,6 +193,29 @@ static void end_program(struct program *program)
     rounds();
 }
 
+/* ---- Messages ---- */
+
+START_TEST(blames_the_categories_when_their_names_are_too_long)
+{
+    static char name[90];
+    static const char *names[1000];
+    struct program program;
+
+    memset(name, 'c', sizeof name - 1);
+    for (unsigned i = 0; i < 1000; i++)
+        names[i] = name;
+    options.categories.items = names;
+    options.categories.count = 1000;
+    program = connect_program();
+    send_registration(&program);
+    ck_assert_uint_eq(said("program (77): ended, because the names of its categories take more "
+                           "than 64 KiB"),
+                      1);
+    options.categories.count = 0;
+    end_program(&program);
+}
+END_TEST
+
 /* ---- Times ---- */
 
 START_TEST(names_a_provider_that_has_not_started_after_five_seconds)
@@ -317,7 +340,8 @@ START_TEST(takes_no_more_programs_at_once_than_its_limit)
         programs[i] = connect_program();
     ck_assert(!is_let_go(programs[0].registry) && !is_let_go(programs[1].registry));
     ck_assert(is_let_go(programs[2].registry) && is_let_go(programs[3].registry));
-    ck_assert_uint_eq(said("more than 2 programs at once, or 100000 in all"), 1);
+    ck_assert_uint_eq(
+        said("more than 2 programs at once, or 100000 in all, or out of memory: others"), 1);
     ck_assert_uint_eq(manager.rejected, 2);
 
     /* There is room again when one has ended.  */
@@ -342,7 +366,7 @@ START_TEST(takes_no_more_programs_in_all_than_its_limit)
     }
     last = connect_program();
     ck_assert(is_let_go(last.registry));
-    ck_assert_uint_eq(said("or 3 in all: others are not recorded"), 1);
+    ck_assert_uint_eq(said("or 3 in all, or out of memory: others are not recorded"), 1);
     ck_assert_uint_eq(manager.over_count, 3);
     end_program(&last);
 }
@@ -362,6 +386,7 @@ int main(void)
     tcase_add_loop_test(tcase, waits_for_providers_to_stop_as_long_as_it_is_told, 0,
                         (int)(sizeof slow / sizeof *slow));
     tcase_add_test(tcase, stops_a_provider_that_starts_while_the_session_stops);
+    tcase_add_test(tcase, blames_the_categories_when_their_names_are_too_long);
     tcase_add_test(tcase, takes_no_more_programs_at_once_than_its_limit);
     tcase_add_test(tcase, takes_no_more_programs_in_all_than_its_limit);
     suite_add_tcase(suite, tcase);

@@ -145,7 +145,11 @@ static int start_processor(struct run *run)
 
     if (answer == INSN_ANSWER_OK)
         return 0;
-    cli_error("%s", message[0] ? message : strerror(insn_answer_entry(answer)->linux_errno));
+    if (message[0])
+        cli_error("%s", message);
+    else
+        cli_error("cannot record with Intel PT: %s",
+                  strerror(insn_answer_entry(answer)->linux_errno));
     return COMMAND_NOT_STARTED;
 }
 
@@ -176,12 +180,12 @@ static void report_failure(const struct run *run)
 {
     int own = run->options.simulate ? run->stepper.failed : run->pt.failed;
     int cause = stream_errno(run->stream) ? stream_errno(run->stream) : own;
+    const char *rest = run->command.ended ? "" : "; the command runs on";
 
     if (cause == 0 || cause == ENOMEM)
-        cli_error("out of memory: the trace ends here; the command runs on");
+        cli_error("out of memory: the trace ends here%s", rest);
     else
-        cli_error("%s: %s: the trace ends here; the command runs on", run->output.name,
-                  strerror(cause));
+        cli_error("%s: %s: the trace ends here%s", run->output.name, strerror(cause), rest);
 }
 
 static void summarize_processor(const struct run *run)
@@ -193,7 +197,7 @@ static void summarize_processor(const struct run *run)
         cli_note("packets were dropped %s because a buffer was full; use a larger --buffer-size",
                  cli_counted(run->pt.truncated, "time", "times"));
     if (run->pt.lost)
-        cli_note("the kernel dropped %s about mappings and threads",
+        cli_note("the kernel dropped %s about mappings and threads: code in them may be missing",
                  cli_counted(run->pt.lost, "record", "records"));
 }
 
@@ -274,9 +278,13 @@ static int read_filters(struct run *run)
     }
     if (options->simulate || run->filter.count <= run->pt.facts.filters)
         return 0;
-    cli_error("--filter: %zu ranges of code, but this processor has %u; give fewer, or use "
-              "--simulate",
-              run->filter.count, run->pt.facts.filters);
+    if (run->pt.facts.filters == 0)
+        cli_error("--filter: the Intel PT of this processor cannot be limited to ranges of code; "
+                  "omit --filter, or use --simulate");
+    else
+        cli_error("--filter: %zu ranges of code, but this processor has %u; give fewer, or use "
+                  "--simulate",
+                  run->filter.count, run->pt.facts.filters);
     return CLI_ENVIRONMENT;
 }
 

@@ -66,7 +66,7 @@ static bool add_range(const struct search *search, const char *text, uint64_t st
             strcmp(filter->ranges[i].file, search->file) == 0)
             return true;
     if (!offset_of(search->elf, start, &range.file_offset))
-        return refuse(search, text, "the file has no code there");
+        return refuse(search, text, "the file has no code there; give addresses as in nm");
     if (filter->count == FILTER_MAX_RANGES)
         return refuse(search, text, "too many ranges; give fewer --filter options");
     range.file = strdup(search->file);
@@ -78,9 +78,14 @@ static bool add_range(const struct search *search, const char *text, uint64_t st
 
 /* ---- Functions ---- */
 
+/* What symbol tables have of a name.  */
+struct found {
+    bool function, without_size;
+};
+
 /* Add each function of that name in one symbol table.  */
 static bool add_from_table(const struct search *search, Elf_Scn *section, const GElf_Shdr *header,
-                           const char *name, bool *found)
+                           const char *name, struct found *found)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     uint64_t count = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
@@ -90,12 +95,15 @@ static bool add_from_table(const struct search *search, Elf_Scn *section, const 
         const char *own;
 
         if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_FUNC ||
-            symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0)
+            symbol.st_shndx == SHN_UNDEF)
             continue;
         own = elf_strptr(search->elf, header->sh_link, symbol.st_name);
         if (!own || strcmp(own, name) != 0)
             continue;
-        *found = true;
+        found->without_size |= symbol.st_size == 0;
+        if (symbol.st_size == 0)
+            continue;
+        found->function = true;
         if (!add_range(search, name, symbol.st_value, symbol.st_value + symbol.st_size))
             return false;
     }
@@ -105,7 +113,8 @@ static bool add_from_table(const struct search *search, Elf_Scn *section, const 
 static bool add_function(const struct search *search, const char *name)
 {
     Elf_Scn *section = NULL;
-    bool found = false, fine = true;
+    struct found found = { false, false };
+    bool fine = true;
 
     while (fine && (section = elf_nextscn(search->elf, section))) {
         GElf_Shdr header;
@@ -114,9 +123,13 @@ static bool add_function(const struct search *search, const char *name)
             (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
             fine = add_from_table(search, section, &header, name, &found);
     }
-    if (fine && !found)
-        return refuse(search, name, "no such function in the symbol tables of the file");
-    return fine;
+    if (!fine || found.function)
+        return fine;
+    return refuse(search, name,
+                  found.without_size
+                      ? "the symbol table has no size of this function; give 0xSTART-0xEND"
+                      : "no such function in the symbol tables of the file; of a stripped file, "
+                        "give 0xSTART-0xEND");
 }
 
 /* ---- The filter ---- */
@@ -171,6 +184,7 @@ bool filter_add(struct filter *filter, const char *text, const char *program, ch
 {
     const char *at = strchr(text, '@');
     char *file = at ? realpath(at + 1, NULL) : find_program(program);
+    int cause = at ? errno : ENOENT; /* if there is none */
     char *what = strndup(text, at ? (size_t)(at - text) : strlen(text));
     struct search search = { .filter = filter, .file = file, .message = message, .size = size };
     bool fine;
@@ -178,7 +192,7 @@ bool filter_add(struct filter *filter, const char *text, const char *program, ch
     if (!what)
         fine = refuse(&search, text, strerror(ENOMEM));
     else if (!file)
-        fine = refuse(&search, at ? at + 1 : program, strerror(ENOENT));
+        fine = refuse(&search, at ? at + 1 : program, strerror(cause));
     else
         fine = open_and_add(&search, what);
     free(what);

@@ -369,7 +369,7 @@ enum insn_answer pt_capture_start(struct pt_capture *capture, const struct insn_
         return INSN_ANSWER_OK;
     (void)snprintf(message, size,
                    "the kernel does not convert the processor's clock (its time "
-                   "stamp counter is not reliable)");
+                   "stamp counter is not reliable); use --simulate");
     return INSN_ANSWER_NOT_SUPPORTED;
 }
 

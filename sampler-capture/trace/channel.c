@@ -49,8 +49,11 @@ static bool lock(struct registry *registry)
     }
     if (flock(registry->lock_fd, LOCK_EX | LOCK_NB) == 0)
         return true;
-    cli_error("another session is recording at %s; end it first, or set FXT_TRACE_SOCKET",
-              registry->path);
+    if (errno == EWOULDBLOCK)
+        cli_error("another session is using %s; end it first, or set FXT_TRACE_SOCKET",
+                  registry->path);
+    else
+        cli_error("%s: %s", path, strerror(errno));
     return false;
 }
 

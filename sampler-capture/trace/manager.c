@@ -110,6 +110,7 @@ static bool send_message(struct provider *provider, const struct fidl_provider_m
     const char **items;
     bool sent = false;
 
+    errno = EMSGSIZE;
     for (size_t i = 0; i < 2; i++)
         count += lists[i] ? lists[i]->count : 0;
     items = cli_allocate(count + 1, sizeof *items);
@@ -186,11 +187,21 @@ static bool make_buffer(struct provider *provider)
 /* Why what just failed for the provider did.  */
 static const char *cause(const char *otherwise)
 {
-    if (errno == EMFILE || errno == ENFILE)
-        return "because there are no more descriptors";
-    if (errno == ENOMEM || errno == ENOSPC || errno == EFBIG)
-        return "because there is no memory for its buffer";
-    return otherwise;
+    switch (errno) {
+    case EMFILE:
+        return "because there are no more descriptors: raise ulimit -n";
+    case ENFILE:
+        return "because there are no more descriptors: raise fs.file-max";
+    case ENOMEM:
+    case ENOSPC:
+    case EFBIG:
+        return "because there is no memory for its buffer: use a smaller --buffer-size";
+    case EMSGSIZE: /* of send_message() */
+        return "because the names of its categories take more than 64 KiB: use patterns such as "
+               "net*";
+    default:
+        return otherwise;
+    }
 }
 
 /* NULL, or why it cannot be.  */
@@ -224,7 +235,7 @@ static const char *initialize(struct manager *manager, struct provider *provider
                                             .context = manager,
                                             .wanted = &manager->wanted };
     enter(manager, provider, PROVIDER_INITIALIZED);
-    return sent ? NULL : "because it does not take messages";
+    return sent ? NULL : cause("because it does not take messages");
 }
 
 static void begin(struct manager *manager, struct provider *provider)
@@ -316,7 +327,7 @@ static void read_channel(struct manager *manager, struct provider *provider)
     if (length > (ssize_t)sizeof bytes ||
         fidl_provider_decode(bytes, (size_t)length, true, &message) != FIDL_OK ||
         message.method != FIDL_PROVIDER_CATEGORIES)
-        refuse(manager, provider, "because it sent what is no message");
+        refuse(manager, provider, "because it sent an invalid message");
     else
         on_categories(manager, provider, message.list);
 }
@@ -345,7 +356,7 @@ static void on_save(struct manager *manager, struct provider *provider,
     if (status == TRANSFER_NO_OUTPUT)
         fail(manager);
     else if (status != TRANSFER_OK)
-        refuse(manager, provider, "because it handed over a buffer that it cannot have");
+        refuse(manager, provider, "because it reported a full buffer that its header contradicts");
     else if (!channel_send(provider->fifo_fd, &saved, sizeof saved, NULL, 0)) {
         if (errno == EAGAIN)
             refuse(manager, provider, "because it does not read its packets");
@@ -473,7 +484,8 @@ static void accept_all(struct manager *manager)
         if (add_provider(manager, fd))
             continue;
         if (manager->rejected++ == 0)
-            cli_warning("more than %zu programs at once, or %zu in all: others are not recorded",
+            cli_warning("more than %zu programs at once, or %zu in all, or out of memory: others "
+                        "are not recorded",
                         manager->most_at_once, manager->most_in_all);
         (void)close(fd);
     }

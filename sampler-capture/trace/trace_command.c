@@ -125,8 +125,8 @@ static int start(struct run *run)
     if (!manager_open(&run->manager, &run->options))
         return own_failure(run);
     if (!start_trace(run)) {
-        cli_error("out of memory");
-        return own_failure(run);
+        errno = run->stream && stream_errno(run->stream) ? stream_errno(run->stream) : ENOMEM;
+        return fail(run, run->options.output);
     }
     if (run->options.command[0]) {
         if (setenv("FXT_TRACE_SOCKET", run->manager.registry.path, 1) != 0 ||
@@ -150,7 +150,8 @@ static bool is_over(struct run *run)
         return true;
     if (run->command.dump) {
         run->command.dump = false;
-        cli_warning("SIGUSR2 is ignored by this capture");
+        cli_warning("SIGUSR2 is ignored by this capture; --mode circular with --trigger keeps the "
+                    "events before an alert");
     }
     if (run->options.duration_ns && passed_ns(run) >= run->options.duration_ns)
         return true;
@@ -189,13 +190,13 @@ static bool work(struct run *run)
 
 static void report_failure(const struct run *run)
 {
+    const char *rest = run->command.ended ? "" : "; programs run on";
     int cause = stream_errno(run->stream);
 
     if (cause == 0 || cause == ENOMEM)
-        cli_error("out of memory: the trace ends here; programs run on");
+        cli_error("out of memory: the trace ends here%s", rest);
     else
-        cli_error("%s: %s: the trace ends here; programs run on", run->output.name,
-                  strerror(cause));
+        cli_error("%s: %s: the trace ends here%s", run->output.name, strerror(cause), rest);
 }
 
 static int finish(struct run *run)

@@ -101,6 +101,17 @@ refuses 2 "the file has no code there" --simulate --filter 0x10-0x20
 refuses 2 "the range is empty" --simulate --filter 0x20-0x10
 refuses 2 "not a range" --simulate --filter 0x20
 refuses 2 "No such file" --simulate --filter main@./nosuch
+ln -s loop loop
+refuses 2 "loop: Too many levels of symbolic links" --simulate --filter main@./loop
+cat >sizeless.s <<'END'
+.globl sizeless
+.type sizeless, @function
+sizeless: ret
+.section .note.GNU-stack, "", @progbits
+END
+cc -shared -nostdlib -o sizeless.so sizeless.s
+refuses 2 "sizeless: the symbol table has no size of this function; give 0xSTART-0xEND" --simulate --filter sizeless@./sizeless.so
+refuses 2 "nosuch: no such function in the symbol tables of the file; of a stripped file, give 0xSTART-0xEND" --simulate --filter nosuch@./sizeless.so
 refuses 2 "not an ELF file" --simulate --filter main@./steps
 refuses 2 "not a power of two" --simulate --buffer-size 5k
 refuses 2 "--snapshot-on" --simulate --snapshot-on SIGHUP

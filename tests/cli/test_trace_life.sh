@@ -57,7 +57,10 @@ fxtdump alert.fxt | grep -q 'category=watch' || fail "nothing is recorded before
 run 0 sampler-capture trace --background -m streaming -o background.fxt
 prints 'task_id: '
 run 4 sampler-capture trace -o second.fxt -d 1
-says 'another session is recording'
+says 'another session is using '
+says 'trace; end it first, or set FXT_TRACE_SOCKET'
+run 4 sampler-capture trace providers
+says 'another session is using '
 run 0 sampler-capture status
 prints 'background.fxt'
 wait_for lines on 52
