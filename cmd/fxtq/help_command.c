@@ -29,7 +29,7 @@ static const char sql_text[] =
     "  callsite_counts               samples by innermost call site\n"
     "  ancestors(id)                 the slices around a slice, innermost first\n"
     "  descendants(id)               the slices below a slice, in the order of time\n"
-    "  slice_at(ts, utid)            the slices of a thread at a time, outermost first\n"
+    "  slice_at(ts, utid)            slices of a thread at a time, outermost first\n"
     "  intervals_intersect(a, b, by) when rows of two tables last at the same time\n\n"
     "Filter those of call sites with WHERE ('fxtq help filters'):\n\n"
     "  SELECT name, self FROM call_top WHERE focus = 'decode' AND pid = 1512\n"
