@@ -35,10 +35,12 @@ static char *read_file(const char *path, size_t *size)
 
     if (fd < 0)
         return NULL;
-    errno = EFBIG;
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size <= MOST_BYTES)
-        text = calloc((size_t)info.st_size + 1, 1);
-    *size = (size_t)info.st_size;
+    if (fstat(fd, &info) == 0) {
+        *size = (size_t)info.st_size;
+        errno = S_ISDIR(info.st_mode) ? EISDIR : S_ISREG(info.st_mode) ? EFBIG : ENOTSUP;
+        if (S_ISREG(info.st_mode) && (uint64_t)info.st_size <= MOST_BYTES)
+            text = calloc(*size + 1, 1);
+    }
     failure = text ? base_read_at(fd, text, *size, 0) : errno;
     (void)close(fd);
     if (failure == 0)

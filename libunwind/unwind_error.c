@@ -32,7 +32,7 @@ const char *unwind_end_name(enum unwind_end end)
         [UNWIND_END_NO_TABLE] = "no unwind table and no frame pointer",
         [UNWIND_END_REFUSED] = "an unwind table that makes no sense",
         [UNWIND_END_LOOP] = "a frame that is its own caller",
-        [UNWIND_END_NOT_CODE] = "a return address that is no code",
+        [UNWIND_END_NOT_CODE] = "an address in no executable mapping",
         [UNWIND_END_NO_ROOM] = "more frames than there is room for",
         [UNWIND_END_NO_REGISTER] = "a register that the unwind table needs is not known",
     };

@@ -111,6 +111,8 @@ START_TEST(applies_what_was_told_up_to_the_sample)
     map(CODE, 5);
     ck_assert_uint_eq(walk(4, 8, NULL, 0), 1);
     ck_assert_uint_eq(unwinding_counts(unwinding)->ended[UNWIND_END_NOT_CODE], 1);
+    /* Of a return address, and of a program counter.  */
+    ck_assert_str_eq(unwind_end_name(UNWIND_END_NOT_CODE), "an address in no executable mapping");
     ck_assert_uint_eq(walk(6, 8, NULL, 0), 3);
     registers[RIP] = CODE + 0x100000;
     ck_assert_uint_eq(walk(7, 8, NULL, 0), 1);

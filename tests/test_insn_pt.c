@@ -1,5 +1,6 @@
 /* What a capture reads about the PMU intel_pt, and the events that it asks for, without it.  */
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,26 @@ START_TEST(says_why_there_is_none)
 }
 END_TEST
 
+static const struct {
+    int cause;
+    bool is_mmap;
+    const char *remedy;
+} remedies[] = {
+    { EACCES, false, "; lower kernel.perf_event_paranoid, or run as root" },
+    { EPERM, false, "; lower kernel.perf_event_paranoid, or run as root" },
+    { EPERM, true, "; use a smaller --buffer-size, or raise kernel.perf_event_mlock_kb" },
+    { ENOMEM, true, "; use a smaller --buffer-size, or raise kernel.perf_event_mlock_kb" },
+    { EBUSY, false, "; another program uses Intel PT" },
+    { EMFILE, false, "; raise ulimit -n" },
+    { EINVAL, false, "" },
+};
+
+START_TEST(names_the_remedy_for_the_cause)
+{
+    ck_assert_str_eq(pt_remedy(remedies[_i].cause, remedies[_i].is_mmap), remedies[_i].remedy);
+}
+END_TEST
+
 START_TEST(asks_for_what_the_processor_can_do)
 {
     struct pt_facts facts = read_facts();
@@ -188,6 +209,7 @@ int main(void)
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_test(all, reads_what_the_processor_can_do);
     tcase_add_test(all, says_why_there_is_none);
+    tcase_add_loop_test(all, names_the_remedy_for_the_cause, 0, sizeof remedies / sizeof *remedies);
     tcase_add_test(all, asks_for_what_the_processor_can_do);
     tcase_add_test(all, events_are_of_user_code_and_begin_at_the_exec);
     tcase_add_test(all, filters_are_offsets_of_files);

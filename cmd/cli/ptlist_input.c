@@ -42,7 +42,7 @@ enum cli_exit cli_ptlist_report(const char *path, const struct ptlist *list)
                  cli_counted(counts->kernel_bytes, "byte", "bytes"));
     if (counts->bad_lines || counts->bad_records) {
         cli_error(
-            "%s: damaged: %s in the files beside it; %s in the .ktrace file", path,
+            "%s: damaged: %s in it or in the files beside it; %s in the .ktrace file", path,
             cli_counted(counts->bad_lines, "line that cannot be read", "lines that cannot be read"),
             counts->bad_records ? "a record without a size" : "no damage");
         status = CLI_DAMAGED;

@@ -205,21 +205,41 @@ char *pt_filter_text(const struct filter *filter)
 
 /* ---- Events ---- */
 
-static enum insn_answer refuse(struct pt_hardware *pt, const char *what)
+/* mmap() says EPERM when the buffer exceeds perf_event_mlock_kb and RLIMIT_MEMLOCK.  */
+const char *pt_remedy(int cause, bool is_mmap)
+{
+    switch (cause) {
+    case EPERM:
+    case EACCES:
+        if (!is_mmap)
+            return "; lower kernel.perf_event_paranoid, or run as root";
+        return "; use a smaller --buffer-size, or raise kernel.perf_event_mlock_kb";
+    case ENOMEM:
+        return "; use a smaller --buffer-size, or raise kernel.perf_event_mlock_kb";
+    case EBUSY:
+        return "; another program uses Intel PT";
+    case EMFILE:
+        return "; raise ulimit -n";
+    default:
+        return "";
+    }
+}
+
+static enum insn_answer fail(struct pt_hardware *pt, const char *what, bool is_mmap)
 {
     int cause = errno;
-    const char *hint = cause == EACCES || cause == EPERM
-                           ? "; lower kernel.perf_event_paranoid, or run as root"
-                       : cause == EBUSY ? "; another program uses Intel PT"
-                       : cause == ENOMEM
-                           ? "; use a smaller --buffer-size, or raise kernel.perf_event_mlock_kb"
-                           : "";
 
-    (void)snprintf(pt->message, sizeof pt->message, "%s: %s%s", what, strerror(cause), hint);
+    (void)snprintf(pt->message, sizeof pt->message, "%s: %s%s", what, strerror(cause),
+                   pt_remedy(cause, is_mmap));
     return cause == EACCES || cause == EPERM ? INSN_ANSWER_ACCESS_DENIED
            : cause == ENOMEM                 ? INSN_ANSWER_NO_MEMORY
            : cause == EINVAL                 ? INSN_ANSWER_INVALID_ARGS
                                              : INSN_ANSWER_IO;
+}
+
+static enum insn_answer refuse(struct pt_hardware *pt, const char *what)
+{
+    return fail(pt, what, false);
 }
 
 static size_t page_size(void)
@@ -268,11 +288,11 @@ static enum insn_answer open_event(struct pt_hardware *pt, struct pt_buffer *buf
     ring = mmap(NULL, page_size() * (RING_PAGES + 1), PROT_READ | PROT_WRITE, MAP_SHARED,
                 buffer->fd, 0);
     if (ring == MAP_FAILED)
-        return refuse(pt, "the ring of an event");
+        return fail(pt, "the ring of an event", true);
     buffer->control = ring;
     ring_init(&buffer->ring, buffer->control, (const uint8_t *)ring + page_size(),
               page_size() * RING_PAGES);
-    return map_aux(buffer) ? INSN_ANSWER_OK : refuse(pt, "the buffer of an event");
+    return map_aux(buffer) ? INSN_ANSWER_OK : fail(pt, "the buffer of an event", true);
 }
 
 /* ---- The interface ---- */

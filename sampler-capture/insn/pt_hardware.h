@@ -34,6 +34,10 @@ bool pt_read_facts(const char *folder, struct pt_facts *out, char *message, size
 uint64_t pt_choose_ctl(const struct pt_facts *facts, enum insn_timing timing,
                        bool no_return_compression);
 
+/* What to do about a failure of perf_event_open(), or of the mmap() of its buffer, to be put after
+ * the cause; "" if nothing is known.  */
+const char *pt_remedy(int cause, bool is_mmap);
+
 /* The event of a buffer.  */
 void pt_describe_event(const struct pt_facts *facts, const struct insn_buffer_config *config,
                        bool is_inherited, struct perf_event_attr *out);

@@ -75,10 +75,13 @@ run 4 fxtcat convert moved/set.ptlist -o converted.fxt
 cp ktrace moved/set.ktrace
 echo "one two" >>moved/set.ptlist
 run 3 fxtcat convert moved/set.ptlist -o converted.fxt
-says "1 line that cannot be read"
+says "1 line that cannot be read in it or in the files beside it"
 : >moved/set.ptlist
 run 4 fxtcat convert moved/set.ptlist -o converted.fxt
 says "no line names a file of packets"
 run 4 fxt2pprof nosuch.ptlist -o x.pb.gz
 says "No such file"
+ln -s /dev/null device.ptlist
+run 4 fxtcat convert device.ptlist -o converted.fxt
+says "device.ptlist: Operation not supported"
 finish
