@@ -142,7 +142,7 @@ STATIC_FILES := $(foreach l,$(LIBRARIES),$(O)/lib/$(call library_name,$(l)).a)
 EXTENSION := $(O)/lib/libfxtsql.so
 SHARED_FILES := $(foreach l,$(LIBRARIES),$(O)/lib/$(call library_name,$(l)).so.$(SOVERSION))
 
-TEST_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/test_insn_%) $(if $(CAN_TRACE),,tests/test_insn_controller.c tests/test_insn_pt.c),$(wildcard tests/test_*.c))
+TEST_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/test_insn_%) $(if $(CAN_TRACE),,tests/test_insn_controller.c tests/test_insn_pt.c tests/test_insn_stepper.c),$(wildcard tests/test_*.c))
 TEST_SUPPORT := $(wildcard tests/support/*.c)
 TEST_FILES := $(patsubst tests/%.c,$(O)/tests/%,$(TEST_SOURCES))
 TOOL_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/tools/insn_%) $(if $(HAVE_LIBDW),,tests/tools/unwind_peer.c),$(wildcard tests/tools/*.c))

@@ -780,7 +780,6 @@ static bool wait_for_any(struct stepper *stepper)
     return command_take_signals(stepper->command);
 }
 
-/* Each task runs on without us.  One that runs must be stopped for that.  */
 /* Stop a task that runs.  False: it is gone, and so is its entry.  */
 static bool halt(struct stepper *stepper, struct task *task)
 {
@@ -806,6 +805,7 @@ static bool halt(struct stepper *stepper, struct task *task)
     return true;
 }
 
+/* Each task runs on without us.  One that runs must be stopped for that.  */
 static void leave_all(struct stepper *stepper)
 {
     while (stepper->tasks) {
