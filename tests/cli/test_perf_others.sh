@@ -7,7 +7,7 @@ cd "$WORK"
 
 files=$FXT_SHARED_DATA/perf
 if [ ! -d "$files" ]; then
-    echo "SKIP: no perf.data files of others in $files"
+    echo "SKIP: perf.data files of others are not here"
     exit 0
 fi
 

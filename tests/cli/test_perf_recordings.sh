@@ -31,83 +31,88 @@ static double cpu(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-APART void leaf(void)
+APART void rec_leaf(void)
 {
     for (unsigned i = 0; i < 100000; i++)
         sum += i;
 }
 
-APART void one(void)
+APART void rec_one(void)
 {
     for (double end = cpu() + 0.05; cpu() < end; sum++)
-        leaf();
+        rec_leaf();
 }
 
-APART void two(void)
+APART void rec_two(void)
 {
     for (double end = cpu() + 0.05; cpu() < end; sum++)
         for (unsigned i = 0; i < 100000; i++)
             sum += i;
 }
 
-APART void three(unsigned depth)
+APART void rec_three(unsigned depth)
 {
     if (depth > 0)
-        three(depth - 1);
+        rec_three(depth - 1);
     else
-        two();
+        rec_two();
     sum++;
 }
 
-APART void touch(char *bytes, unsigned size)
+APART void rec_touch(char *bytes, unsigned size)
 {
     for (unsigned i = 0; i < size; i += 4096)
         bytes[i] = (char)sum++;
 }
 
-APART void *in_thread(void *unused)
+APART void *rec_in_thread(void *unused)
 {
-    one();
+    rec_one();
     sum++;
     return unused;
 }
 
-APART void before_exec(char **argv)
+APART void rec_before_exec(char **argv)
 {
-    two();
+    rec_two();
     execl(argv[2], argv[2], "after", (char *)NULL);
 }
 
-APART void after_exec(void)
+APART void rec_after_exec(void)
 {
-    one();
+    rec_one();
     sum++;
 }
 
-int main(int argc, char **argv)
+APART int rec_main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     pthread_t thread;
 
     if (strcmp(what, "one") == 0)
-        one();
+        rec_one();
     else if (strcmp(what, "two") == 0)
-        two();
+        rec_two();
     else if (strcmp(what, "three") == 0)
-        three(5);
+        rec_three(5);
     else if (strcmp(what, "exec") == 0)
-        before_exec(argv);
+        rec_before_exec(argv);
     else if (strcmp(what, "after") == 0)
-        after_exec();
+        rec_after_exec();
     else if (strcmp(what, "touch") == 0) {
-        touch(malloc(8 << 20), 8 << 20);
-        three(2);
+        rec_touch(malloc(8 << 20), 8 << 20);
+        rec_three(2);
     } else if (strcmp(what, "threads") == 0) {
-        pthread_create(&thread, NULL, in_thread, NULL);
-        three(3);
+        pthread_create(&thread, NULL, rec_in_thread, NULL);
+        rec_three(3);
         pthread_join(thread, NULL);
     }
     return sum == 1;
+}
+
+int main(int argc, char **argv)
+{
+    return rec_main(argc, argv);
 }
 END
 cflags=-fno-omit-frame-pointer
@@ -118,7 +123,8 @@ fi
 ${CC:-gcc} -O1 -g0 $cflags -fno-optimize-sibling-calls -pthread -Wl,--build-id -o work work.c
 cp work other
 # The caller of a function without a frame of its own (leaf) is not in callchains: perf misses it, too.
-functions='leaf|one|two|three|touch|in_thread|before_exec|after_exec|main'
+# No other program has functions of these names: own_counts() does not look at modules.
+functions='rec_(leaf|one|two|three|touch|in_thread|before_exec|after_exec|main)'
 
 # What perf says: of an event its sum, and of each function its own and all.
 perf_counts() { # perf_counts FILE EVENT
@@ -187,19 +193,19 @@ record() { # record FILE OPTION... -- COMMAND...
 }
 
 record threads.data -- ./work threads
-compare threads.data $event cpu leaf two three in_thread
+compare threads.data $event cpu rec_leaf rec_two rec_three rec_in_thread
 
 # A process that runs another program, which has the same functions elsewhere.
 record exec.data -- ./work exec "$PWD/other"
-compare exec.data $event cpu before_exec after_exec
+compare exec.data $event cpu rec_before_exec rec_after_exec
 
 printf 'all: one two three\none two three:\n\t@./work $@\n' >Makefile
 record make.data -- make -s -j2
-compare make.data $event cpu leaf two three
+compare make.data $event cpu rec_leaf rec_two rec_three
 
 # Every CPU: kernel and idle, and whatever else runs here.
 if perf record -q -a -e $event -F 999 -g -o all.data -- ./work three >out 2>err; then
-    compare all.data $event cpu two three
+    compare all.data $event cpu rec_two rec_three
     # Samples that a kernel function ends, and of idle CPUs.
     perf script -i all.data --no-inline -F pid,ip,sym,dso -G 2>/dev/null | awk '/\[kernel.kallsyms\]/ { n++ } END { print n + 0 }' >theirs
     fxtq import -q all.data -o all.fxtq 2>err || fail "$(cat err)"
@@ -225,19 +231,19 @@ cmp -s theirs ours || fail "samples of a deleted program: perf has $(cat theirs)
 
 # Compressed, and through a pipe.
 if perf record -q -z -e $event -F 999 -g -o packed.data -- ./work three >out 2>err; then
-    compare packed.data $event cpu two three
+    compare packed.data $event cpu rec_two rec_three
 else
     echo "no compressed recording: $(head -n 1 err)"
 fi
 perf record -q --buildid-mmap -e $event -F 999 -g -o - -- ./work three 2>err >pipe.data || fail "perf record -o -: $(cat err)"
-compare pipe.data $event cpu two three
+compare pipe.data $event cpu rec_two rec_three
 
 # Callers from copies of stacks.
 perf record -q -e $event:u -F 499 --call-graph dwarf -o dwarf.data -- ./work three >out 2>err || fail "perf record: $(cat err)"
-compare dwarf.data $event cpu two three
+compare dwarf.data $event cpu rec_two rec_three
 
 # Several events of one file, beside perf report: of each event its sum and every function's own.
-perf record -q -e $event:u -e page-faults:u -F 999 -g -o events.data -- ./work touch >out 2>err || fail "perf record: $(cat err)"
+perf record -q -e $event:u -e page-faults/period=16,name=page-faults/u -F 999 -g -o events.data -- ./work touch >out 2>err || fail "perf record: $(cat err)"
 perf report -i events.data --stdio --no-children --no-inline -g none -F period,overhead,sym -t '|' 2>/dev/null | awk -F'|' -v wanted="^($functions)\$" '
     /^# Samples:/ { split($0, quoted, "\047"); event = quoted[2]; sub(/:[a-zA-Z]*$/, "", event) }
     /^# Event count/ { sub(/.*: /, ""); print event, "sum", $0 + 0 }
@@ -245,7 +251,7 @@ perf report -i events.data --stdio --no-children --no-inline -g none -F period,o
 for what in $event page-faults; do
     type=$what
     [ "$what" = page-faults ] || type=cpu
-    compare events.data "$what" "$type" "$([ "$type" = cpu ] && echo two || echo touch)"
+    compare events.data "$what" "$type" "$([ "$type" = cpu ] && echo rec_two || echo rec_touch)"
     sed -n "s/^sum /$what sum /p; s/^\([a-z_]* [1-9][0-9]*\) [0-9]*\$/$what \1/p" ours
 done | LC_ALL=C sort >ours.self
 grep -E "^($event|page-faults) " reported >theirs.self || fail "perf report: $(cat reported)"
