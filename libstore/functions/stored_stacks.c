@@ -117,7 +117,7 @@ static int get_number(sqlite3 *db, const char *sql, sqlite3_int64 *out, char **e
  * lacks.  */
 static int check_version(sqlite3 *db, char **error)
 {
-    sqlite3_int64 application, version;
+    sqlite3_int64 application = 0, version = 0;
     int code = get_number(db, "PRAGMA main.application_id", &application, error);
 
     if (code == SQLITE_OK)
