@@ -9,9 +9,9 @@ cd "$WORK"
 fxtq import -q small.fxt -o run.fxtq
 # Fifty times the samples, in the order of time: rows of an import, made without waiting for one.
 sqlite3 run.fxtq "
-CREATE TEMP TABLE one AS SELECT id, ts, cpu, utid, callsite_id, weight FROM cpu_sample;
+CREATE TEMP TABLE one AS SELECT id, ts, cpu, utid, callsite_id, weight, sample_type_id FROM cpu_sample;
 WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 49)
-INSERT INTO cpu_sample SELECT id + i * (SELECT count(*) FROM one), ts + i * (SELECT 1 + max(ts) - min(ts) FROM one), cpu, utid, callsite_id, weight
+INSERT INTO cpu_sample SELECT id + i * (SELECT count(*) FROM one), ts + i * (SELECT 1 + max(ts) - min(ts) FROM one), cpu, utid, callsite_id, weight, sample_type_id
 FROM n, one;
 UPDATE callsite_sum SET n = n * 50, value = value * 50;
 UPDATE capture SET sample_count = 50 * sample_count, end_ts = (SELECT max(ts) FROM cpu_sample);"
