@@ -22,7 +22,7 @@ int main(void)
     sigaction(SIGSEGV, &action, NULL);
     if (sigsetjmp(place, 1) < 0 || count++ < 10) {
         if (count % 2)
-            raise(SIGUSR1);
+            (void)raise(SIGUSR1);
         *(volatile int *)8 = 1;
     }
     return 0;

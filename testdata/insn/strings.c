@@ -13,10 +13,10 @@ int main(void)
 
     memset(text, 'x', sizeof text - 1);
     text[255] = '\0';
-    for (unsigned i = 0; i < 30; i++) {
+    for (size_t i = 0; i < 30; i++) {
         copy(other, text, 8 * i + 1);
         other[8 * i] = '\0';
-        (void)snprintf(text, sizeof text, "%u %s", i, other);
+        (void)snprintf(text, sizeof text, "%zu %s", i, other);
     }
     return strlen(text) == 0;
 }
