@@ -604,6 +604,7 @@ static struct sym_object *object_new(const char *path, enum sym_object_kind kind
         return NULL;
     }
     object->kind = kind;
+    object->kept = -1;
     return object;
 }
 
@@ -644,20 +645,31 @@ static enum sym_status finish_open(struct sym_object *object, enum sym_status st
     return status;
 }
 
-enum sym_status sym_object_open(const char *path, enum sym_object_kind kind,
-                                struct sym_object **out, struct sym_error *error)
+/* Takes *kept, a descriptor of the file or -1.  */
+static enum sym_status open_kept(const char *path, enum sym_object_kind kind, int *kept,
+                                 struct sym_object **out, struct sym_error *error)
 {
     struct sym_object *object = object_new(path, kind);
 
     if (!object)
         return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", path);
-    enum sym_status status = sym_map_open(path, &object->map, error);
+    object->kept = *kept;
+    *kept = -1;
+    enum sym_status status = sym_map_open(path, &object->kept, &object->map, error);
     if (!status) {
         object->image = sym_map_bytes(object->map);
         add_room(object, object->image.size);
         status = unpack_file(object, error);
     }
     return finish_open(object, status, out, error);
+}
+
+enum sym_status sym_object_open(const char *path, enum sym_object_kind kind,
+                                struct sym_object **out, struct sym_error *error)
+{
+    int kept = -1;
+
+    return open_kept(path, kind, &kept, out, error);
 }
 
 /* The same for an image from malloc(), which is taken in any case.  path is what messages call it.
@@ -699,7 +711,7 @@ static enum sym_status map_sections(struct sym_object *object, struct sym_error 
                                 sym_section_name((enum sym_section)i));
         if (!path)
             return no_memory(object, error);
-        enum sym_status status = sym_map_open(path, &object->section_maps[i], error);
+        enum sym_status status = sym_map_open(path, NULL, &object->section_maps[i], error);
         base_free(path);
         if (status && status != SYM_NOT_FOUND)
             return status;
@@ -755,6 +767,7 @@ enum sym_status sym_object_open_sections(const struct sym_object *like, const ch
 
     if (!object)
         return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", prefix);
+    object->kept = -1;
     object->section_prefix = sym_format("%s", prefix);
     object->path = sym_format("%s%s", prefix, sym_section_name(SYM_SECTION_INFO));
     if (object->section_prefix && object->path)
@@ -779,11 +792,13 @@ enum sym_status sym_object_open_sections(const struct sym_object *like, const ch
 /* The bytes of again become object's, whose facts are the same.  */
 static void take_bytes(struct sym_object *object, struct sym_object *again)
 {
+    object->kept = again->kept;
     object->map = again->map;
     object->unpacked = again->unpacked;
     object->image = again->image;
     object->sections = again->sections;
     object->section_count = again->section_count;
+    again->kept = -1;
     again->map = NULL;
     again->unpacked = NULL;
     again->sections = NULL;
@@ -805,7 +820,7 @@ enum sym_status sym_object_reopen(struct sym_object *object, struct sym_error *e
     if (object->lent.size)
         status = sym_object_open_lent(object->path, object->lent, &again, error);
     else
-        status = sym_object_open(object->path, object->kind, &again, error);
+        status = open_kept(object->path, object->kind, &object->kept, &again, error);
     if (!again)
         return status;
     if (again->build_id_length != object->build_id_length ||
@@ -864,6 +879,7 @@ void sym_object_free(struct sym_object *object)
     if (!object)
         return;
     sym_object_close(object);
+    sym_map_forget(&object->kept);
     base_account_widen(-object->room);
     base_free(object->loads);
     base_free(object->code);

@@ -74,6 +74,7 @@ struct sym_elf_section {
 /* An ELF file.  The facts stay after sym_object_close(); bytes live until then.  */
 struct sym_object {
     char *path;
+    int kept; /* a descriptor of it for opening it again, or -1; see sym_map_open() */
     enum sym_object_kind kind;
 
     uint8_t build_id[SYM_BUILD_ID_MAX];

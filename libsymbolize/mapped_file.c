@@ -14,6 +14,7 @@
 enum {
     SLOTS = 64,
     FIRST_READ = 64 << 10,
+    KEPT_MAX = 64, /* descriptors in a process, of the 1,024 that are usual */
 };
 
 /* Of files that cannot be mapped; /proc/kallsyms has 20 MB.  */
@@ -43,6 +44,7 @@ struct sym_map {
 };
 
 static struct slots first_slots; /* static, so that most programs never allocate one */
+static atomic_int kept_count;
 static struct sigaction previous;
 static size_t page_size;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -245,7 +247,44 @@ static enum sym_status open_regular(const struct sym_map *map, int *fd, struct s
     return *fd < 0 ? fail_errno(error, map->path, errno) : SYM_OK;
 }
 
-enum sym_status sym_map_open(const char *path, struct sym_map **out, struct sym_error *error)
+/* Keeps fd, which is open, or closes it.  */
+static int keep(int fd)
+{
+    if (atomic_fetch_add(&kept_count, 1) < KEPT_MAX)
+        return fd;
+    atomic_fetch_sub(&kept_count, 1);
+    (void)close(fd);
+    return -1;
+}
+
+void sym_map_forget(int *kept)
+{
+    if (*kept < 0)
+        return;
+    (void)close(*kept);
+    *kept = -1;
+    atomic_fetch_sub(&kept_count, 1);
+}
+
+static enum sym_status map_path(struct sym_map *map, int *kept, struct sym_error *error)
+{
+    int fd = kept ? *kept : -1;
+    bool was_kept = fd >= 0;
+    enum sym_status status = was_kept ? SYM_OK : open_regular(map, &fd, error);
+
+    if (!status)
+        status = open_bytes(map, fd, error);
+    if (fd < 0 || was_kept)
+        return status;
+    if (!status && kept && map->mapping)
+        *kept = keep(fd);
+    else
+        (void)close(fd); /* the mapping stays */
+    return status;
+}
+
+enum sym_status sym_map_open(const char *path, int *kept, struct sym_map **out,
+                             struct sym_error *error)
 {
     struct sym_map *map = base_calloc(1, sizeof *map);
 
@@ -253,16 +292,7 @@ enum sym_status sym_map_open(const char *path, struct sym_map **out, struct sym_
         return fail_memory(error, path);
     (void)pthread_once(&once, install);
     map->path = sym_format("%s", path);
-    if (!map->path) {
-        sym_map_close(map);
-        return fail_memory(error, path);
-    }
-    int fd = -1;
-    enum sym_status status = open_regular(map, &fd, error);
-    if (status == SYM_OK)
-        status = open_bytes(map, fd, error);
-    if (fd >= 0)
-        (void)close(fd); /* the mapping stays */
+    enum sym_status status = map->path ? map_path(map, kept, error) : fail_memory(error, path);
     if (status)
         sym_map_close(map);
     else

@@ -16,9 +16,16 @@ struct sym_map; /* a file's bytes; belongs to who opened it */
 /* The bytes of the regular file at path, as large as it is now.  A zero byte follows them, so that
  * strings end even in a file that is rewritten.  Files that cannot be mapped or whose size the
  * system does not tell (/proc/kallsyms) are read into memory, up to READ_BYTES_MAX.  Anything but
- * a regular file is refused without blocking.  SYM_OK, SYM_NOT_FOUND (no such file), SYM_IO or
- * SYM_NO_MEMORY.  */
-enum sym_status sym_map_open(const char *path, struct sym_map **out, struct sym_error *error);
+ * a regular file is refused without blocking.
+ *
+ * If kept is given, the file is opened once for several mappings: *kept is -1 at the first one and
+ * becomes the descriptor, which the next one maps again, even if another file has that path by
+ * then.  *kept stays -1 if the file is not mapped or the process keeps many already.
+ *
+ * SYM_OK, SYM_NOT_FOUND (no such file), SYM_IO or SYM_NO_MEMORY.  */
+enum sym_status sym_map_open(const char *path, int *kept, struct sym_map **out,
+                             struct sym_error *error);
+void sym_map_forget(int *kept);          /* closes it; accepts -1 */
 void sym_map_close(struct sym_map *map); /* accepts NULL */
 
 struct sym_bytes sym_map_bytes(const struct sym_map *map);

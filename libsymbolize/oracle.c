@@ -80,7 +80,9 @@ static enum sym_status read_sections(struct sym_oracle *oracle, const struct sym
 
     if (elf_version(EV_CURRENT) == EV_NONE)
         return SYM_MALFORMED;
-    oracle->fd = open(object->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    oracle->fd = object->kept >= 0
+                     ? fcntl(object->kept, F_DUPFD_CLOEXEC, 0)
+                     : open(object->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (oracle->fd >= 0)
         oracle->elf = elf_begin(oracle->fd, ELF_C_READ, NULL); /* unpacking writes to mappings */
     if (!oracle->elf || elf_getshdrstrndx(oracle->elf, &names) != 0)

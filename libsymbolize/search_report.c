@@ -257,6 +257,11 @@ static enum sym_status report_load_address(struct sym_module *module)
                                 sym_format("put the object into a symbol directory, too"));
 }
 
+static bool is_32_bit(const struct sym_object *object)
+{
+    return object && !object->is_64 && !object->kallsyms && !object->breakpad;
+}
+
 enum sym_status sym_report_write(struct sym_module *module, const struct sym_findings *findings)
 {
     struct sym_report *report = &module->report;
@@ -269,6 +274,7 @@ enum sym_status sym_report_write(struct sym_module *module, const struct sym_fin
     report->debug_path = names ? names->path : "";
     report->go_table = !module->debug && names && names->has_go;
     report->breakpad = !module->debug && module->breakpad;
+    report->is_32_bit = is_32_bit(module->code ? module->code : names);
     if (report->breakpad && !module->code)
         return report_load_address(module);
     if (report->quality == SYM_QUALITY_DWARF || report->go_table || report->breakpad)

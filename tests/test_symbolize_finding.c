@@ -553,14 +553,28 @@ START_TEST(knows_no_offset_in_a_debug_file)
 }
 END_TEST
 
-/* A module that was read is read again at the next look-up when another came between.  */
-START_TEST(notices_a_file_that_was_replaced)
+START_TEST(reads_the_file_that_it_found_though_another_has_its_path)
 {
     struct built_answer answer = { 0 };
     uint64_t vaddr = build_symbol("full", "main");
 
     (void)find("full", true);
     build_run("cp other full.new && mv full.new full");
+    ck_assert_int_eq(sym_module_resolve(module, &vaddr, 1, built_keep, &answer, &error), SYM_OK);
+    ck_assert_uint_eq(answer.count, 1);
+    ck_assert_str_eq(answer.frames[0].function, "main");
+    ck_assert_int_eq(sym_module_report(module)->quality, SYM_QUALITY_DWARF);
+}
+END_TEST
+
+/* A module that was read is read again at the next look-up when another came between.  */
+START_TEST(notices_a_file_that_was_overwritten)
+{
+    struct built_answer answer = { 0 };
+    uint64_t vaddr = build_symbol("full", "main");
+
+    (void)find("full", true);
+    build_run("cat other >full");
     ck_assert_int_eq(sym_module_resolve(module, &vaddr, 1, built_keep, &answer, &error), SYM_OK);
     ck_assert_uint_eq(answer.calls, 1);
     ck_assert_uint_eq(answer.count, 0);
@@ -835,7 +849,8 @@ int main(void)
     tcase_add_test(tcase, gives_the_offset_that_program_headers_say);
     tcase_add_test(tcase, gives_the_vaddr_of_a_mapping_of_code);
     tcase_add_test(tcase, knows_no_offset_in_a_debug_file);
-    tcase_add_test(tcase, notices_a_file_that_was_replaced);
+    tcase_add_test(tcase, reads_the_file_that_it_found_though_another_has_its_path);
+    tcase_add_test(tcase, notices_a_file_that_was_overwritten);
     tcase_add_test(tcase, says_which_dwo_files_are_missing);
     tcase_add_loop_test(tcase, reads_several_modules_at_once, 0, 4);
     tcase_add_test(tcase, stops_several_modules_when_asked);

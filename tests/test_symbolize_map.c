@@ -25,7 +25,7 @@ static void set_up(void)
     (void)build_folder();
     path = build_path("file");
     build_run("head -c 1048576 /dev/zero | tr '\\0' x >file");
-    ck_assert_int_eq(sym_map_open(path, &map, &error), SYM_OK);
+    ck_assert_int_eq(sym_map_open(path, NULL, &map, &error), SYM_OK);
 }
 
 static void tear_down(void)
@@ -68,12 +68,51 @@ START_TEST(does_not_open_what_is_not_a_file)
 
     ck_assert_int_eq(mkfifo(pipe, 0600), 0);
     ck_assert_int_ge(inotify_add_watch(watch, pipe, IN_OPEN), 0);
-    ck_assert_int_eq(sym_map_open(pipe, &other, &error), SYM_IO);
+    ck_assert_int_eq(sym_map_open(pipe, NULL, &other, &error), SYM_IO);
     ck_assert_ptr_nonnull(strstr(error.message, "not a regular file"));
     ck_assert_int_eq(read(watch, events, sizeof events), -1); /* nobody opened it */
     ck_assert_int_eq(errno, EAGAIN);
     (void)close(watch);
     free(pipe);
+}
+END_TEST
+
+START_TEST(maps_a_kept_file_again_though_another_has_its_path)
+{
+    struct sym_map *first, *again;
+    int kept = -1;
+
+    ck_assert_int_eq(sym_map_open(path, &kept, &first, &error), SYM_OK);
+    ck_assert_int_ge(kept, 0);
+    sym_map_close(first);
+    build_run("echo another >other && mv other file");
+    ck_assert_int_eq(sym_map_open(path, &kept, &again, &error), SYM_OK);
+    ck_assert_uint_eq(sym_map_bytes(again).size, 1048576);
+    ck_assert_int_eq(sym_map_bytes(again).data[1048575], 'x');
+    sym_map_close(again);
+    sym_map_forget(&kept);
+    ck_assert_int_eq(kept, -1);
+}
+END_TEST
+
+START_TEST(keeps_few_descriptors)
+{
+    int kept[100], count = 0;
+
+    for (int i = 0; i < 100; i++) {
+        struct sym_map *other;
+        kept[i] = -1;
+        ck_assert_int_eq(sym_map_open(path, &kept[i], &other, &error), SYM_OK);
+        sym_map_close(other);
+        count += kept[i] >= 0;
+    }
+    ck_assert_int_eq(count, 64);
+    for (int i = 0; i < 100; i++)
+        sym_map_forget(&kept[i]);
+    sym_map_close(map);
+    ck_assert_int_eq(sym_map_open(path, &kept[99], &map, &error), SYM_OK);
+    ck_assert_int_ge(kept[99], 0); /* there is room again */
+    sym_map_forget(&kept[99]);
 }
 END_TEST
 
@@ -124,7 +163,7 @@ START_TEST(keeps_apart_more_files_than_it_has_room_for_at_first)
     struct sym_map *maps[200];
 
     for (size_t i = 0; i < 200; i++)
-        ck_assert_int_eq(sym_map_open(path, &maps[i], &error), SYM_OK);
+        ck_assert_int_eq(sym_map_open(path, NULL, &maps[i], &error), SYM_OK);
     ck_assert_int_eq(truncate(path, page_size), 0);
     ck_assert_int_eq(sym_map_bytes(maps[199]).data[page_size], 0);
     ck_assert(sym_map_changed(maps[199], false));
@@ -138,7 +177,7 @@ START_TEST(reads_a_file_that_does_not_tell_its_size)
 {
     struct sym_map *status;
 
-    ck_assert_int_eq(sym_map_open("/proc/self/status", &status, &error), SYM_OK);
+    ck_assert_int_eq(sym_map_open("/proc/self/status", NULL, &status, &error), SYM_OK);
     ck_assert_uint_gt(sym_map_bytes(status).size, 100);
     ck_assert_int_eq(strncmp((const char *)sym_map_bytes(status).data, "Name:", 5), 0);
     sym_map_close(status);
@@ -194,7 +233,7 @@ static int pass_to_handler_with_facts(void)
     struct sigaction action = { .sa_sigaction = catch_with_facts, .sa_flags = SA_SIGINFO };
 
     if (sigaction(SIGBUS, &action, NULL) != 0 ||
-        sym_map_open("/proc/self/exe", &map, &error) != SYM_OK)
+        sym_map_open("/proc/self/exe", NULL, &map, &error) != SYM_OK)
         return 1;
     (void)raise(SIGBUS);
     if (caught != 1)
@@ -215,7 +254,7 @@ static int pass_to_plain_handler(void)
     struct sigaction action = { .sa_handler = catch_plainly };
 
     if (sigaction(SIGBUS, &action, NULL) != 0 ||
-        sym_map_open("/proc/self/exe", &map, &error) != SYM_OK)
+        sym_map_open("/proc/self/exe", NULL, &map, &error) != SYM_OK)
         return 1;
     (void)raise(SIGBUS);
     return caught == 1 ? 42 : 2;
@@ -232,7 +271,7 @@ END_TEST
 static int pass_to_default(void)
 {
     if (signal(SIGBUS, SIG_DFL) == SIG_ERR ||
-        sym_map_open("/proc/self/exe", &map, &error) != SYM_OK)
+        sym_map_open("/proc/self/exe", NULL, &map, &error) != SYM_OK)
         return 1;
     return read_foreign_page();
 }
@@ -240,7 +279,7 @@ static int pass_to_default(void)
 static int send_to_default(void)
 {
     if (signal(SIGBUS, SIG_DFL) == SIG_ERR ||
-        sym_map_open("/proc/self/exe", &map, &error) != SYM_OK)
+        sym_map_open("/proc/self/exe", NULL, &map, &error) != SYM_OK)
         return 1;
     (void)raise(SIGBUS);
     return 0;
@@ -249,7 +288,7 @@ static int send_to_default(void)
 static int send_to_ignored(void)
 {
     if (signal(SIGBUS, SIG_IGN) == SIG_ERR ||
-        sym_map_open("/proc/self/exe", &map, &error) != SYM_OK)
+        sym_map_open("/proc/self/exe", NULL, &map, &error) != SYM_OK)
         return 1;
     (void)raise(SIGBUS);
     return 42;
@@ -320,6 +359,8 @@ int main(void)
     tcase_add_test(tcase, ends_with_a_zero_behind_the_file);
     tcase_add_test(tcase, reads_zeros_where_the_file_was_cut);
     tcase_add_test(tcase, does_not_open_what_is_not_a_file);
+    tcase_add_test(tcase, maps_a_kept_file_again_though_another_has_its_path);
+    tcase_add_test(tcase, keeps_few_descriptors);
     tcase_add_test(tcase, notices_a_file_that_was_written_to);
     tcase_add_test(tcase, keeps_a_file_that_was_renamed_over);
     tcase_add_test(tcase, serves_threads_that_meet_the_cut_at_once);

@@ -220,6 +220,7 @@ struct sym_report {
     bool breakpad;          /* the same, from a Breakpad symbol file */
     const char *cache_problem; /* a problem with the symbol cache, a phrase: why its directory
                                 * cannot be used, or which file was damaged.  "" if there is none */
+    bool is_32_bit;            /* an ELF object for a machine with addresses of 32 bits */
 };
 
 /* Return the module for key.  The first call searches for it; later calls with an equal key return

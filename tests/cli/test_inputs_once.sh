@@ -31,7 +31,7 @@ once() { # once COMMAND...: each operand that is a file of this folder
     [ $status -le 1 ] || [ $status -eq 5 ] || fail "$*: status $status: $(cat err)"
     files=0
     for operand in "$@"; do
-        case $operand in *.fxt | *.gz | *.zst | *.folded | *.markup | *.data) ;; *) continue ;; esac
+        case $operand in *.fxt | *.gz | *.zst | *.folded | *.markup | *.data | *.elf | *.syms) ;; *) continue ;; esac
         [ -f "$operand" ] || continue
         files=$((files + 1))
         opened=$(grep -v ' = -1 ' trace | grep -cF "\"$operand\"") || :
@@ -98,6 +98,20 @@ once fxtdiff baseline create out.baseline a.pb.gz b.pb.gz
 once fxtdiff a.pb.gz b.pb.gz
 once fxtdiff a.folded b.folded
 once fxtdiff --no-symbolize a.fxt.gz b.fxt.zst
+# Objects, whatever their names come from, and with the symbol cache or without.
+printf 'int twice(int x) { return 2 * x; }\nint main(int count, char **words) { (void)words; return twice(count) - 2; }\n' >prog.c
+${CC:-cc} -g -O1 -o whole.elf prog.c
+strip --strip-debug -o symtab.elf whole.elf
+gzip -nc whole.elf >packed.elf
+printf 'MODULE Linux x86_64 000102030405060708090A0B0C0D0E0F0 prog\nFUNC 1000 10 0 main\n' >pad.syms
+place=0x$(nm whole.elf | sed -n 's/ T main$//p')
+for input in whole.elf symtab.elf packed.elf pad.syms; do
+    once fxtsym --no-cache -e "$input" "$place"
+    once fxtsym -e "$input" "$place"
+    once fxtsym -e "$input" "$place"
+    case $input in *.elf) once fxtsym --json -e "$input" main ;; esac
+done
+once fxtsym --verify whole.elf
 status=0
 strace -f -q -e trace=open,openat -o trace fxt2pprof -q a.folded -o out >/dev/null 2>err || status=$?
 [ $status -eq 3 ] || fail "no trace: status $status"
