@@ -85,7 +85,7 @@ void trace_buffer_init(struct trace_buffer *buffer, void *memory, size_t size, e
     buffer->resume = trace_state_word(wrap, 0, 0);
     memset(table, 0, 2 * (size_t)buffer->chunks * sizeof *table);
     memset(memory, 0, TRACE_HEADER_BYTES);
-    shared_store(&buffer->state, trace_state_word(wrap, TRACE_STOPPED, 0));
+    shared_store(&buffer->state, trace_state_word(wrap, TRACE_CLOSED, 0));
 }
 
 /* A chunk's place in the buffer; chunks of both halves are numbered together.  */
@@ -111,7 +111,7 @@ static uint64_t owner_word(uint64_t wrap, const struct trace_writer *writer)
 
 static struct trace_writer *owner_of(const struct trace_buffer *buffer, uint64_t owner)
 {
-    return writer_of(buffer, owner & TRACE_STOPPED);
+    return writer_of(buffer, owner & TRACE_CLOSED);
 }
 
 /* Whether it may be writing: it is, or membarrier(2) has failed since it said that it is not.  */
@@ -298,12 +298,12 @@ void trace_buffer_close(struct trace_buffer *buffer)
 {
     uint64_t state = shared_load(&buffer->state);
 
-    while (trace_state_chunk(state) != TRACE_STOPPED &&
+    while (trace_state_chunk(state) != TRACE_CLOSED &&
            !shared_swap(
                &buffer->state, &state,
-               trace_state_word(trace_state_wrap(state), TRACE_STOPPED, trace_state_filled(state))))
+               trace_state_word(trace_state_wrap(state), TRACE_CLOSED, trace_state_filled(state))))
         continue;
-    if (trace_state_chunk(state) != TRACE_STOPPED)
+    if (trace_state_chunk(state) != TRACE_CLOSED)
         buffer->resume = state;
     close_through(buffer, trace_state_wrap(state));
 }
@@ -323,7 +323,7 @@ void trace_buffer_finish(struct trace_buffer *buffer)
 /* What comes after the end of a recording is no loss.  */
 static uint64_t *drop(struct trace_buffer *buffer, struct trace_writer *writer)
 {
-    if (trace_state_chunk(shared_load(&buffer->state)) != TRACE_STOPPED)
+    if (trace_state_chunk(shared_load(&buffer->state)) != TRACE_CLOSED)
         (void)shared_add(&header_of(buffer)->dropped, 1);
     shared_store(&writer->busy, 0);
     return NULL;
@@ -571,7 +571,7 @@ bool trace_buffer_saved(struct trace_buffer *buffer, uint32_t wrapped_count)
 {
     uint64_t state = shared_load(&buffer->state);
     uint64_t wrap = trace_state_wrap(state) - 1, half = wrap & 1;
-    uint64_t *word = trace_state_chunk(state) == TRACE_STOPPED ? &buffer->resume : &buffer->state;
+    uint64_t *word = trace_state_chunk(state) == TRACE_CLOSED ? &buffer->resume : &buffer->state;
 
     if (!(trace_state_filled(state) >> half & 1) ||
         (uint32_t)(wrap - buffer->first_wrap) != wrapped_count)

@@ -80,7 +80,7 @@ struct trace_buffer {
 /* ---- State words ---- */
 
 #define TRACE_CHUNK_BITS 24
-#define TRACE_STOPPED    UINT64_C(0xffffff) /* in place of a number of chunks */
+#define TRACE_CLOSED     UINT64_C(0xffffff) /* in place of a number of chunks */
 #define TRACE_FULL       UINT64_C(0xfffffe) /* oneshot: recording has ended */
 #define TRACE_WRAP_MASK  ((UINT64_C(1) << 38) - 1)
 
@@ -91,7 +91,7 @@ static inline uint64_t trace_state_word(uint64_t wrap, uint64_t chunk, uint64_t 
 
 static inline uint64_t trace_state_chunk(uint64_t state)
 {
-    return state & TRACE_STOPPED;
+    return state & TRACE_CLOSED;
 }
 
 static inline uint64_t trace_state_wrap(uint64_t state)

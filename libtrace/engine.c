@@ -79,14 +79,17 @@ static unsigned observer_count;
 
 int trace_register_observer(int event_fd)
 {
-    int result = EAGAIN;
+    int result;
 
     if (!trace_lock())
-        return result;
-    if (observer_count < MOST_OBSERVERS) {
+        return EAGAIN;
+    result = observer_count < MOST_OBSERVERS ? 0 : ENOSPC;
+    for (unsigned i = 0; i < observer_count; i++)
+        if (observers[i].fd == event_fd)
+            result = EINVAL;
+    if (result == 0) {
         observers[observer_count].fd = event_fd;
         observers[observer_count++].waiting = 0;
-        result = 0;
     }
     trace_unlock();
     return result;
@@ -321,7 +324,7 @@ void trace_engine_forget(bool pending)
     trace_self.generation = trace_self.plain = 0;
     if (engine.has_buffer && !inside)
         (void)munmap(engine.table, engine.table_bytes);
-    shared_store(&trace_buffer.state, trace_state_word(wrap, TRACE_STOPPED, 0));
+    shared_store(&trace_buffer.state, trace_state_word(wrap, TRACE_CLOSED, 0));
     shared_store(&trace_buffer.closed, wrap);
     engine.has_buffer = engine.recording = engine.stuck = false;
     engine.stopping = 0;

@@ -301,7 +301,8 @@ FXT_TRACE_API void trace_release_prolonged_context(trace_prolonged_context_t *co
 
 /* A descriptor (eventfd) that is written to at each start and stop.  A start waits up to a second
  * for observers that have not called trace_notify_observer_updated().  At most 16.
- * Return 0 or an errno value.  */
+ * Return 0, EINVAL if it is registered already, ENOENT if it is not registered, ENOSPC if there are
+ * 16, or EAGAIN in a signal handler that interrupts this library.  */
 FXT_TRACE_API int trace_register_observer(int event_fd);
 FXT_TRACE_API int trace_unregister_observer(int event_fd);
 FXT_TRACE_API void trace_notify_observer_updated(int event_fd);

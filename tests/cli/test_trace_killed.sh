@@ -1,6 +1,6 @@
 #!/bin/sh
 # A manager that is killed at 40 moments (FXT_TEST_LONG: 200), at random from its start to long after it has begun: the program that is recorded goes on, and
-# tracing is off again; events that it writes then cost what they do without a manager, since nothing is left on.
+# tracing is off again, and events cost what they did before the first manager.
 set -u
 . "$ROOT/tests/cli/common.sh"
 cd "$WORK" || exit 1
@@ -22,7 +22,8 @@ def say(line):
 def descriptors():
     return len(os.listdir("/proc/%d/fd" % program.pid))
 
-begun, slowest, before, written = 0, 0.0, None, 0
+begun, slowest, dearest, written = 0, 0.0, 0, 0
+without = int(say("cost"))  # picoseconds of an event before the first manager
 for i in range(int(sys.argv[1])):
     mode = ("oneshot", "circular", "streaming")[i % 3]
     manager = subprocess.Popen(["sampler-capture", "trace", "-q", "-m", mode, "-b", "64k", "-o", "killed.fxt"])
@@ -40,6 +41,7 @@ for i in range(int(sys.argv[1])):
     assert say("write 100") == "wrote %d" % written  # it goes on
     assert say("off") == "off"
     slowest = max(slowest, time.monotonic() - killed)
+    dearest = max(dearest, int(say("cost")))
 # Whoever has come after that finds the program as it was: it can be recorded, and nothing has leaked.
 manager = subprocess.Popen(["sampler-capture", "trace", "-q", "-o", "last.fxt"])
 assert say("on") == "on"
@@ -52,7 +54,10 @@ count = descriptors()
 assert count < 12, "%d descriptors" % count
 program.stdin.close()
 assert program.wait() == 0
-print("killed %s times, %d of them surely while recording; off at most %.3f s later" % (sys.argv[1], begun, slowest))
+# A recorded event costs ten nanoseconds or more.
+assert dearest < max(4 * without, 3000), "an event cost %d ps before, and %d ps after a manager was killed" % (without, dearest)
+print("killed %s times, %d of them surely while recording; off at most %.3f s later; an event cost %d ps before, at most %d ps after"
+      % (sys.argv[1], begun, slowest, without, dearest))
 sys.exit(slowest > 1 and len(sys.argv) > 2)
 END
 # How long it takes is judged where the machine has nothing else to do.
