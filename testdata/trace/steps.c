@@ -3,7 +3,7 @@
  *   write COUNT    that many events of category "steps", with numbers that go on; then "wrote NEXT"
  *   on, off        wait until recording is on or off; then the word
  *   wrap CHARACTER a blob of 200 bytes of it in "steps"; then "blob"
- *   cost           the time of one event in picoseconds: the least of many batches, which no other program can make smaller
+ *   cost           the time of one event in picoseconds: the least of many batches
  *
  * The numbers of events are written whether or not they are recorded.  */
 #include <stdio.h>
