@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/text.h"
 #include "libperf/perf_internal.h"
@@ -33,11 +34,13 @@ enum perf_data_status perf_no_memory(struct perf_data_error *error)
 
 void perf_note(struct perf_data *data, uint64_t *count, uint64_t offset)
 {
-    const struct perf_data_notices *notices = &data->notices;
+    struct perf_data_notices *notices = &data->notices;
+    bool is_first = !notices->cut && !notices->bad_records && !notices->bad_bytes &&
+                    !notices->bad_sections && !notices->bad_blocks;
 
-    if (!notices->cut && !notices->bad_records && !notices->bad_bytes && !notices->bad_sections &&
-        !notices->bad_blocks)
-        data->notices.first_offset = offset;
+    /* Sections are read before the records, but are stored after them.  */
+    if (is_first || offset < notices->first_offset)
+        notices->first_offset = offset;
     ++*count;
 }
 
@@ -139,16 +142,28 @@ static void read_feature_bits(const struct perf_data *data, const uint8_t *bytes
                       (uint64_t)perf_load_u32(bytes + 8 * i + 4, true) << 32;
 }
 
+/* Where the records end.  Without a size they go on to the end of the file; a size that no file has
+ * is that of a file that is cut.  */
+static uint64_t end_of_data(uint64_t offset, uint64_t size)
+{
+    if (size == 0)
+        return UINT64_MAX;
+    return size < UINT64_MAX - offset ? offset + size : UINT64_MAX - 1;
+}
+
 static enum perf_data_status open_file(struct perf_data *data, struct perf_data_error *error)
 {
     const uint8_t *header;
     uint64_t words[9], features[4], data_offset, data_size;
+    enum perf_data_status status;
 
     if (!data->window.can_seek)
         return perf_fail(error, PERF_DATA_NEEDS_FILE, 0,
                          "a perf.data file in the form of files cannot be read from a pipe");
-    if (perf_window_need(&data->window, FILE_HEADER_BYTES) < FILE_HEADER_BYTES)
-        return perf_fail(error, PERF_DATA_MALFORMED, 0, "the header is cut");
+    if (perf_window_need(&data->window, FILE_HEADER_BYTES) < FILE_HEADER_BYTES) {
+        status = failure_of(data, error);
+        return status ? status : perf_fail(error, PERF_DATA_MALFORMED, 0, "the header is cut");
+    }
     header = perf_window_bytes(&data->window);
     for (size_t i = 0; i < 9; i++)
         words[i] = perf_load_u64(header + 8 * i, data->swap);
@@ -158,15 +173,11 @@ static enum perf_data_status open_file(struct perf_data *data, struct perf_data_
     read_attributes(data, words[2], words[3], words[4]);
     if (data->events.count > 0 && data_size > 0 && data_offset <= UINT64_MAX - data_size)
         perf_facts_sections(data, features, data_offset + data_size);
-    /* perf writes the size last: a recording that was killed has 0.  */
-    perf_window_seek(&data->window, data_offset,
-                     data_size > 0 && data_size <= UINT64_MAX - data_offset
-                         ? data_offset + data_size
-                         : UINT64_MAX);
+    /* perf writes the size last.  */
+    data->notices.unfinished = data_size == 0;
+    perf_window_seek(&data->window, data_offset, end_of_data(data_offset, data_size));
     if (data->events.count == 0 && !data->out_of_memory && !data->window.failure)
         return perf_fail(error, PERF_DATA_MALFORMED, 0, "no event can be read");
-    if (data_size == 0)
-        note_cut(data, data_offset);
     return failure_of(data, error);
 }
 
@@ -175,13 +186,16 @@ static enum perf_data_status read_header(struct perf_data *data, struct perf_dat
     uint32_t one = 1;
     bool is_big_host = *(const uint8_t *)&one == 0;
     const uint8_t *start;
+    size_t there = perf_window_need(&data->window, PIPE_HEADER_BYTES);
+    enum perf_data_status status = there < PIPE_HEADER_BYTES ? failure_of(data, error)
+                                                             : PERF_DATA_OK;
 
-    if (perf_window_need(&data->window, PIPE_HEADER_BYTES) < PIPE_HEADER_BYTES ||
-        !perf_data_is(perf_window_bytes(&data->window), PIPE_HEADER_BYTES)) {
-        enum perf_data_status status = failure_of(data, error);
-
-        return status ? status : perf_fail(error, PERF_DATA_FOREIGN, 0, "not a perf.data file");
-    }
+    if (status)
+        return status;
+    if (there < PERF_DATA_SNIFF_BYTES || !perf_data_is(perf_window_bytes(&data->window), there))
+        return perf_fail(error, PERF_DATA_FOREIGN, 0, "not a perf.data file");
+    if (there < PIPE_HEADER_BYTES)
+        return perf_fail(error, PERF_DATA_MALFORMED, 0, "the header is cut");
     start = perf_window_bytes(&data->window);
     /* The first version's magic is a text; its first number is small.  */
     data->facts.is_big_endian = memcmp(start, "PERFFILE", 8) == 0 ? start[8] == 0 : start[0] == '2';
@@ -305,15 +319,31 @@ static const uint8_t *next_expanded(struct perf_data *data, size_t *size)
     return bytes;
 }
 
-/* The file's records are over: is the file?  */
-static void note_end(struct perf_data *data)
+/* Where bytes are missing: those that were passed over may be behind the end of the file.  */
+static uint64_t missing_from(const struct perf_window *window)
+{
+    struct stat file;
+    bool is_behind = fstat(window->fd, &file) == 0 && S_ISREG(file.st_mode) &&
+                     (uint64_t)file.st_size < window->offset;
+
+    return is_behind ? (uint64_t)file.st_size : window->offset;
+}
+
+/* No record is read any more: what is missing?  is_short: bytes after the last record.  */
+static void note_end(struct perf_data *data, bool is_short)
 {
     const struct perf_window *window = &data->window;
     const struct perf_expansion *expansion = &data->expansion;
+    uint64_t left = window->limit - window->start, to_end = window->end - window->offset;
+    bool is_sized = window->can_seek && window->end != UINT64_MAX;
 
-    if (window->limit > window->start ||
-        (window->can_seek && window->end != UINT64_MAX && window->offset < window->end))
-        note_cut(data, window->offset);
+    if (window->failure || data->out_of_memory)
+        return; /* which is a status */
+    /* The header says where the records end: the last one goes on after it.  */
+    if (is_sized && (is_short ? data->to_skip > to_end : left > 0 && left == to_end))
+        perf_note(data, &data->notices.bad_records, window->offset);
+    else if (is_short || left > 0 || (is_sized && to_end > 0))
+        note_cut(data, missing_from(window));
     else if (expansion->limit > expansion->start)
         perf_note(data, &data->notices.bad_blocks, expansion->offset);
 }
@@ -420,8 +450,8 @@ static bool take_own(struct perf_data *data, uint32_t kind, const uint8_t *bytes
         break;
     case PERF_DATA_FEATURE:
         length = perf_take_u64(&cursor);
-        if (!cursor.failed && length < 256)
-            perf_facts_feature(data, (uint32_t)length, cursor, offset);
+        if (cursor.failed || (length < 256 && !perf_facts_feature(data, (uint32_t)length, cursor)))
+            perf_note(data, &data->notices.bad_records, offset);
         break;
     case PERF_DATA_BUILD_ID:
         if (!perf_facts_build_id(data, cursor, perf_load_u16(bytes + 4, data->swap)))
@@ -471,15 +501,15 @@ static bool read_record(struct perf_data *data)
 {
     size_t size;
     const uint8_t *bytes = next_expanded(data, &size);
-    bool is_expanded = bytes != NULL;
+    bool is_expanded = bytes != NULL, is_short = false;
     uint64_t time_ns, offset;
 
-    if (!bytes && perf_window_skip(&data->window, data->to_skip)) {
-        data->to_skip = 0;
-        bytes = next_plain(data, &size);
+    if (!bytes) {
+        is_short = !perf_window_skip(&data->window, &data->to_skip);
+        bytes = is_short ? NULL : next_plain(data, &size);
     }
     if (!bytes) {
-        note_end(data);
+        note_end(data, is_short);
         data->ended = true;
         perf_order_finish(&data->order);
         return false;
@@ -573,27 +603,28 @@ bool perf_data_describe(const struct perf_data_notices *notices, char *text, siz
     } parts[] = {
         { notices->bad_bytes, "byte that is no record", "bytes that are no records" },
         { notices->bad_records, "record that cannot be read", "records that cannot be read" },
-        { notices->bad_blocks, "compressed record that cannot be decompressed",
-          "compressed records that cannot be decompressed" },
-        { notices->bad_sections, "section of the header that cannot be read",
-          "sections of the header that cannot be read" },
+        { notices->bad_blocks, "compressed record whose contents cannot all be read",
+          "compressed records whose contents cannot all be read" },
+        { notices->bad_sections, "section that cannot be read", "sections that cannot be read" },
         { notices->strange_ids, "record of an event that is not in the file",
           "records of events that are not in the file" },
     };
+    bool has_place = notices->cut || notices->bad_bytes || notices->bad_records ||
+                     notices->bad_blocks || notices->bad_sections;
     struct base_text out = { .bytes = NULL };
 
+    if (notices->unfinished)
+        base_text_adds(&out, "the recording was not finished");
     if (notices->cut)
-        base_text_adds(&out, "the file is cut");
+        base_text_addf(&out, "%sthe file is cut", out.length > 0 ? ", " : "");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].count > 0)
             base_text_addf(&out, "%s%" PRIu64 " %s", out.length > 0 ? ", " : "", parts[i].count,
                            parts[i].count == 1 ? parts[i].one : parts[i].many);
-    if (notices->cut || notices->bad_bytes || notices->bad_records || notices->bad_blocks ||
-        notices->bad_sections)
+    if (has_place)
         base_text_addf(&out, ", first at byte %" PRIu64, notices->first_offset);
     if (size > 0)
         (void)snprintf(text, size, "%s", out.bytes ? out.bytes : "");
     base_text_release(&out);
-    return notices->cut || notices->bad_bytes || notices->bad_records || notices->bad_blocks ||
-           notices->bad_sections || notices->strange_ids;
+    return notices->unfinished || has_place || notices->strange_ids;
 }

@@ -198,8 +198,7 @@ static void read_build_ids(struct perf_data *data, struct perf_cursor *cursor)
     }
 }
 
-void perf_facts_feature(struct perf_data *data, uint32_t feature, struct perf_cursor cursor,
-                        uint64_t offset)
+bool perf_facts_feature(struct perf_data *data, uint32_t feature, struct perf_cursor cursor)
 {
     struct perf_data_facts *facts = &data->facts;
 
@@ -245,10 +244,9 @@ void perf_facts_feature(struct perf_data *data, uint32_t feature, struct perf_cu
         facts->last_ns = perf_take_u64(&cursor);
         break;
     default:
-        return;
+        return true;
     }
-    if (cursor.failed)
-        perf_note(data, &data->notices.bad_sections, offset);
+    return !cursor.failed;
 }
 
 static bool is_read(uint32_t feature)
@@ -268,9 +266,8 @@ static void read_section(struct perf_data *data, uint32_t feature, uint64_t offs
         data->out_of_memory |= !bytes;
     }
     cursor.at = bytes;
-    if (bytes && perf_window_read(&data->window, offset, bytes, (size_t)size))
-        perf_facts_feature(data, feature, cursor, offset);
-    else
+    if (!bytes || !perf_window_read(&data->window, offset, bytes, (size_t)size) ||
+        !perf_facts_feature(data, feature, cursor))
         perf_note(data, &data->notices.bad_sections, offset);
     free(bytes);
 }

@@ -306,13 +306,16 @@ size_t perf_data_auxtrace_next(struct perf_data *data, void *bytes, size_t size)
 /* ---- Notices ---- */
 
 struct perf_data_notices {
+    bool unfinished;       /* the writer never came to the size of the data: it was killed, or still
+                            * runs.  There are no sections, and records go on to the end */
     bool cut;              /* the file ends inside a record or section */
-    uint64_t bad_records;  /* whose contents do not fit into them: only what they have in common is
-                            * delivered, or nothing */
+    uint64_t bad_records;  /* whose contents do not fit into them, or which go on after the end of
+                            * all records: only what they have in common is delivered, or nothing */
     uint64_t bad_bytes;    /* passed over until records could be read again */
-    uint64_t bad_sections; /* features that cannot be read */
-    uint64_t bad_blocks;   /* compressed records that cannot be decompressed */
-    uint64_t first_offset; /* of the first of these */
+    uint64_t bad_sections; /* attributes, ids and features that cannot be read */
+    uint64_t bad_blocks;   /* compressed records of which something cannot be decompressed, or is no
+                            * record */
+    uint64_t first_offset; /* of the first of these from cut on, in the order of the file */
     uint64_t strange_ids;  /* records of an event that the file does not have: left out */
     uint64_t late;         /* delivered after records of a later time.  Not damage */
 };

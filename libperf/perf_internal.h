@@ -155,8 +155,8 @@ static inline const uint8_t *perf_window_bytes(const struct perf_window *window)
     return window->buffer + window->start;
 }
 void perf_window_take(struct perf_window *window, size_t size);
-/* Pass over bytes; false when there are fewer.  */
-bool perf_window_skip(struct perf_window *window, uint64_t size);
+/* Pass over bytes; false when there are fewer: *size are missing.  */
+bool perf_window_skip(struct perf_window *window, uint64_t *size);
 /* Go on from offset up to end; the file can seek.  */
 void perf_window_seek(struct perf_window *window, uint64_t offset, uint64_t end);
 /* Read exactly size bytes at offset of a file that can seek.  */
@@ -175,8 +175,8 @@ bool perf_events_find(const struct perf_data *data, uint64_t id, uint32_t *event
 void perf_events_release(struct perf_events *events);
 
 /* facts.c */
-void perf_facts_feature(struct perf_data *data, uint32_t feature, struct perf_cursor cursor,
-                        uint64_t offset);
+/* False: the contents of a feature do not fit into it.  */
+bool perf_facts_feature(struct perf_data *data, uint32_t feature, struct perf_cursor cursor);
 /* The feature sections after the data of the form of files.  */
 void perf_facts_sections(struct perf_data *data, const uint64_t features[4], uint64_t offset);
 /* The entry of a build ID: what a record of type 67 has, its header included.  */

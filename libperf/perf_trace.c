@@ -303,34 +303,42 @@ ptrdiff_t perf_trace_read(void *context, void *buffer, size_t size)
 
 /* ---- What is not used ---- */
 
-static void add(char *text, size_t size, size_t *used, uint64_t count, const char *what)
+static void add(char *text, size_t size, size_t *used, uint64_t count, const char *one,
+                const char *many)
 {
     int length;
 
     if (count == 0 || *used >= size)
         return;
     length = snprintf(text + *used, size - *used, "%s%" PRIu64 " %s", *used ? ", " : "", count,
-                      what);
+                      count == 1 ? one : many);
     *used += length > 0 ? (size_t)length : 0;
 }
 
 bool perf_trace_describe_unused(const struct perf_trace *trace, char *text, size_t size)
 {
+    const struct perf_trace_counts *counts = &trace->counts;
     size_t used = 0;
-    char name[64];
+    char one[64], many[64];
 
     text[0] = '\0';
-    for (uint32_t kind = 0; kind < sizeof trace->counts.kinds / sizeof *trace->counts.kinds;
-         kind++) {
-        uint64_t count = trace->counts.kinds[kind];
+    for (uint32_t kind = 0; kind < sizeof counts->kinds / sizeof *counts->kinds; kind++) {
+        const char *name = kind ? perf_data_kind_name(kind) : "unknown";
 
-        (void)snprintf(name, sizeof name, "%s record%s",
-                       kind ? perf_data_kind_name(kind) : "unknown", count == 1 ? "" : "s");
-        add(text, size, &used, count, name);
+        if (counts->kinds[kind] == 0)
+            continue;
+        (void)snprintf(one, sizeof one, "%s record", name);
+        (void)snprintf(many, sizeof many, "%s records", name);
+        add(text, size, &used, counts->kinds[kind], one, many);
     }
-    add(text, size, &used, trace->counts.empty_samples, "samples without an address");
-    add(text, size, &used, trace->counts.stacks_left, "copies of user stacks");
-    add(text, size, &used, trace->counts.mappings_left, "mappings of processes with too many");
-    add(text, size, &used, trace->counts.bad_times, "records with impossible times");
+    add(text, size, &used, counts->empty_samples, "sample without an address",
+        "samples without an address");
+    add(text, size, &used, counts->stacks_left, "copy of a user stack that was not unwound",
+        "copies of user stacks that were not unwound");
+    add(text, size, &used, counts->mappings_left,
+        "old mapping of a process that has more than 65,536",
+        "old mappings of processes that have more than 65,536");
+    add(text, size, &used, counts->bad_times, "record with an impossible time",
+        "records with impossible times");
     return used > 0;
 }

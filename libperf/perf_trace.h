@@ -89,12 +89,15 @@ struct perf_trace_counts {
     uint64_t empty_samples;    /* without any address: they have no stack */
     uint64_t stacks_left;      /* copies of stacks that were not unwound */
     uint64_t continued_stacks; /* that ended early, and go on with perf's callchain */
-    uint64_t waiting_stacks;   /* whose deferred callchain did not come */
+    uint64_t waiting_stacks;   /* whose deferred callchain did not come, or too late */
     uint64_t unplaced_modules; /* whose object was not found: offsets stand for vaddrs */
     uint64_t mappings_left;    /* beyond 65,536 of a process */
     uint64_t bad_times;        /* records of a time that no trace can have: left out */
     uint64_t packet_bytes;     /* of Intel PT, taken over */
     uint64_t unowned_bytes;    /* of packets whose thread is not known: left out */
+    bool has_no_packet_clock;  /* so that no switch says whose packets are whose */
+    int spool_failure;         /* errno of the temporary file for packets of an input that is read
+                                * once; 0: none */
     uint64_t truncated;        /* how often packets were lost because a buffer was full */
     uint64_t kinds[128];       /* records that nothing uses, by kind; [0]: unknown kinds */
 };

@@ -106,33 +106,45 @@ static bool take_found(void *context, const struct perf_data_auxtrace *place)
     return add_piece(aux, place);
 }
 
+static bool fail_spool(struct perf_trace *trace, int failure)
+{
+    trace->failure = trace->counts.spool_failure = failure;
+    return false;
+}
+
 /* Keep the bytes of a file that is read once.  */
 static bool spool(struct trace_aux *aux, struct perf_data_auxtrace *place)
 {
     struct perf_trace *trace = aux->trace;
     uint64_t left = place->length;
     size_t got = 1;
+    int failure = 0;
 
     if (aux->spool < 0)
         aux->spool = base_temporary_file(base_temporary_dir(NULL));
-    trace->failure = aux->spool < 0 ? errno : 0;
+    if (aux->spool < 0)
+        return fail_spool(trace, errno);
     place->offset = aux->spooled;
-    while (trace->failure == 0 && left > 0 && got > 0) {
+    while (failure == 0 && left > 0 && got > 0) {
         got = perf_data_auxtrace_next(trace->data, aux->bytes,
                                       left < FEED_BYTES ? (size_t)left : FEED_BYTES);
-        trace->failure = base_write_all(aux->spool, aux->bytes, got);
+        failure = base_write_all(aux->spool, aux->bytes, got);
         aux->spooled += got;
         left -= got;
     }
     place->length -= left;
-    return trace->failure == 0;
+    return failure == 0 || fail_spool(trace, failure);
 }
 
+/* Returns how many bytes there are; 0 also after a failure of the temporary file.  */
 static size_t read_bytes(const struct trace_aux *aux, uint64_t offset, size_t size)
 {
+    int failure;
+
     if (aux->spool < 0)
         return perf_data_auxtrace_read(aux->trace->data, offset, aux->bytes, size);
-    return base_read_at(aux->spool, aux->bytes, size, offset) == 0 ? size : 0;
+    failure = base_read_at(aux->spool, aux->bytes, size, offset);
+    return failure == 0 || fail_spool(aux->trace, failure) ? size : 0;
 }
 
 /* ---- Times ---- */
@@ -350,6 +362,8 @@ static bool feed(struct aux_buffer *buffer, bool *any)
             !begin_anew(buffer))
             return false;
         size = size > 0 ? read_bytes(aux, piece->offset + buffer->done, size) : 0;
+        if (aux->trace->counts.spool_failure)
+            return false;
         buffer->done += size;
         if (size == 0 || size == left) { /* also of a file that is cut */
             buffer->piece++;
@@ -505,6 +519,7 @@ static bool take_info(struct perf_trace *trace, const struct perf_data_record *r
         .trace = trace, .facts = facts, .spool = -1, .bytes = malloc(FEED_BYTES)
     };
     trace->pmu_type = facts.pmu_type;
+    trace->counts.has_no_packet_clock = !facts.has_clock;
     if (!aux->bytes || !base_make_room(&aux->owners, &aux->owner_capacity, 1, sizeof *aux->owners))
         return no_memory(trace);
     aux->owners[aux->owner_count++] = (struct aux_owner){ .tid = 0 };

@@ -98,22 +98,22 @@ void perf_window_take(struct perf_window *window, size_t size)
     window->offset += size;
 }
 
-bool perf_window_skip(struct perf_window *window, uint64_t size)
+bool perf_window_skip(struct perf_window *window, uint64_t *size)
 {
-    while (size > 0) {
+    while (*size > 0) {
         size_t there = perf_window_need(window, 1);
 
         if (there == 0)
             return false;
-        if (there > size)
-            there = (size_t)size;
+        if (there > *size)
+            there = (size_t)*size;
         perf_window_take(window, there);
-        size -= there;
-        if (window->can_seek && size > PERF_BLOCK_BYTES) {
-            if (size > window->end - window->offset)
+        *size -= there;
+        if (window->can_seek && *size > PERF_BLOCK_BYTES) {
+            if (*size > window->end - window->offset)
                 return false;
-            perf_window_seek(window, window->offset + size - 1, window->end);
-            size = 1;
+            perf_window_seek(window, window->offset + *size - 1, window->end);
+            *size = 1;
         }
     }
     return true;

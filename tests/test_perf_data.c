@@ -2,6 +2,7 @@
  * written, in the order of time; damage is counted and the rest is delivered.  */
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
@@ -720,6 +721,8 @@ START_TEST(reading_goes_on_behind_damage)
         put(&file, 0xffffffffffffff00 + i, 8);
     put_sample(&file, 11, 210, 2);
     put_sample(&file, 11, 220, 2);
+    size_t sections = file.size;
+
     end_file(&file);
     const struct reading *reading = read_all(&file);
 
@@ -727,6 +730,177 @@ START_TEST(reading_goes_on_behind_damage)
     ck_assert_uint_eq(reading->notices.bad_bytes, 320);
     ck_assert_uint_eq(reading->notices.first_offset, damage);
     ck_assert(strstr(reading->damage, "320 bytes that are no records, first at byte "));
+
+    /* A section that runs past the end is read before the records, but is not the first damage.  */
+    put_at(&file, sections + 8, 1 << 20, 8);
+    reading = read_all(&file);
+    ck_assert_uint_eq(reading->notices.bad_sections, 1);
+    ck_assert_uint_eq(reading->notices.first_offset, damage);
+}
+END_TEST
+
+/* What is wrong with a file of three samples, and the sentence: at is where the samples begin, end
+ * where they end.  */
+static void not_finished(struct file *damaged, size_t at, size_t end)
+{
+    (void)at;
+    put_at(damaged, 48, 0, 8);
+    damaged->size = end;
+}
+
+static void not_finished_and_cut(struct file *damaged, size_t at, size_t end)
+{
+    not_finished(damaged, at, end);
+    damaged->size -= 8;
+}
+
+static void cut_in_a_sample(struct file *damaged, size_t at, size_t end)
+{
+    (void)at;
+    damaged->size = end - 8;
+}
+
+static void longer_than_any_file(struct file *damaged, size_t at, size_t end)
+{
+    (void)at;
+    put_at(damaged, 48, UINT64_MAX - 8, 8);
+    damaged->size = end;
+}
+
+/* The file has more bytes, but its records are over.  */
+static void ends_inside_a_record(struct file *damaged, size_t at, size_t end)
+{
+    put_at(damaged, 48, end - at - 8, 8);
+    put_at(damaged, 72, 0, 8); /* no features */
+}
+
+/* The last sample becomes hardware's bytes, far more than the records have.  */
+static void goes_on_after_the_end(struct file *damaged, size_t at, size_t end)
+{
+    size_t last = end - (end - at) / 3;
+
+    put_at(damaged, last, PERF_DATA_AUXTRACE, 4);
+    put_at(damaged, last + 8, 1 << 20, 8);
+}
+
+/* Contents that were decompressed, but are no records.  */
+static void packs_no_record(struct file *damaged, size_t at, size_t end)
+{
+    uint8_t packed[64];
+    size_t size = ZSTD_compress(packed, sizeof packed, "no record is this", 17, 1);
+    size_t last = end - (end - at) / 3;
+
+    memset(damaged->bytes + last, 0, end - last);
+    put_at(damaged, last, PERF_DATA_COMPRESSED, 4);
+    put_at(damaged, last + 6, 8 + size, 2);
+    memcpy(damaged->bytes + last + 8, packed, size);
+    put_at(damaged, 48, last + 8 + size - at, 8);
+    put_at(damaged, 72, 0, 8);
+}
+
+/* A feature of a pipe comes in a record of its own.  */
+static void feature_is_too_short(struct file *damaged, size_t at, size_t end)
+{
+    (void)at, (void)end;
+    begin_record(damaged, PERF_DATA_FEATURE, 0);
+    put(damaged, 3, 8); /* host */
+    put(damaged, 1000, 4);
+    put(damaged, 0, 4);
+    end_record(damaged);
+}
+
+static void packets_are_missing(struct file *damaged, size_t at, size_t end)
+{
+    (void)at, (void)end;
+    begin_record(damaged, PERF_DATA_AUXTRACE, 0);
+    put(damaged, 1000, 8);
+    for (unsigned i = 0; i < 4; i++)
+        put(damaged, 0, 8);
+    end_record(damaged);
+    put(damaged, 0, 8);
+}
+
+static const struct {
+    void (*damage)(struct file *damaged, size_t at, size_t end);
+    bool pipe;
+    const char *sentence; /* with the place of the first damage: */
+    size_t place;         /* so far before the end of the samples, or of the file of a pipe */
+} damages[] = {
+    { not_finished, false, "the recording was not finished", 0 },
+    { not_finished_and_cut, false, "the recording was not finished, the file is cut, first at byte",
+      88 },
+    { cut_in_a_sample, false, "the file is cut, 1 section that cannot be read, first at byte", 88 },
+    { longer_than_any_file, false, "the file is cut, first at byte", 0 },
+    { ends_inside_a_record, false, "1 record that cannot be read, first at byte", 88 },
+    { goes_on_after_the_end, false, "1 record that cannot be read, first at byte", 0 },
+    { packs_no_record, false,
+      "1 compressed record whose contents cannot all be read, first at byte", 88 },
+    { feature_is_too_short, true, "1 record that cannot be read, first at byte", 24 },
+    { packets_are_missing, true, "the file is cut, first at byte", 0 },
+};
+
+START_TEST(sentences_about_damage_are_true)
+{
+    char expected[200];
+    size_t end, first;
+
+    begin_file(&file, (struct form){ .pipe = damages[_i].pipe }, SAMPLE_TYPE);
+    for (uint64_t i = 0; i < 3; i++)
+        put_sample(&file, 11, 200 + i, 0x401000);
+    end = file.size;
+    end_file(&file);
+    damages[_i].damage(&file, file.data, end);
+    first = (damages[_i].pipe ? file.size : end) - damages[_i].place;
+    if (strstr(damages[_i].sentence, "at byte"))
+        (void)snprintf(expected, sizeof expected, "%s %zu", damages[_i].sentence, first);
+    else
+        (void)snprintf(expected, sizeof expected, "%s", damages[_i].sentence);
+    const struct reading *reading = read_all(&file);
+
+    ck_assert_int_eq(reading->status, PERF_DATA_END);
+    ck_assert(reading->is_damaged);
+    ck_assert_str_eq(reading->damage, expected);
+    ck_assert(strstr(reading->text, "@201 "));
+}
+END_TEST
+
+/* Reading fails: that is a status, and neither a cut header nor a cut file.  A folder can be opened
+ * and seeked in, but not read.  */
+START_TEST(a_failure_of_reading_is_no_damage)
+{
+    struct perf_data_error error;
+    struct perf_data *data;
+    int fd = open(".", O_RDONLY | O_CLOEXEC);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(perf_data_open(fd, NULL, &data, &error), PERF_DATA_IO);
+    ck_assert_int_eq(error.system_errno, EISDIR);
+    ck_assert_str_eq(error.message, "reading: Is a directory");
+    ck_assert_int_eq(close(fd), 0);
+
+    /* After the header: the descriptor is another one by then.  */
+    const struct perf_data_record *record;
+    enum perf_data_status status;
+    char damage[200];
+
+    begin_file(&file, (struct form){ .pipe = false }, SAMPLE_TYPE);
+    for (uint64_t i = 0; i < 600; i++)
+        put_sample(&file, 11, 200 + i, 0x401000);
+    end_file(&file);
+    put_at(&file, 48, 1 << 20, 8); /* more than the reader takes at once */
+    fd = descriptor_of(&file, file.size);
+    ck_assert_int_eq(perf_data_open(fd, NULL, &data, &error), PERF_DATA_OK);
+    int folder = open(".", O_RDONLY | O_CLOEXEC);
+
+    ck_assert_int_eq(dup2(folder, fd), fd);
+    while ((status = perf_data_next(data, &record, &error)) == PERF_DATA_OK)
+        ;
+    ck_assert_int_eq(status, PERF_DATA_IO);
+    (void)perf_data_describe(perf_data_notices_of(data), damage, sizeof damage);
+    ck_assert_ptr_null(strstr(damage, "cut"));
+    perf_data_close(data);
+    ck_assert_int_eq(close(folder), 0);
+    ck_assert_int_eq(close(fd), 0);
 }
 END_TEST
 
@@ -741,8 +915,10 @@ START_TEST(every_prefix_delivers_what_is_whole)
     for (size_t size = 0; size < file.size; size++) {
         const struct reading *reading = read_part(&file, size, 0, true);
 
-        if (size < 16)
+        if (size < 8)
             ck_assert_int_eq(reading->status, PERF_DATA_FOREIGN);
+        else if (size < 16)
+            ck_assert_int_eq(reading->status, PERF_DATA_MALFORMED);
         else
             ck_assert(reading->status == PERF_DATA_END || reading->status == PERF_DATA_MALFORMED);
         ck_assert_uint_ge(reading->records, before);
@@ -877,6 +1053,7 @@ int main(void)
     enum {
         MEMBERS = sizeof members / sizeof *members,
         ORDERS = sizeof orders / sizeof *orders,
+        DAMAGES = sizeof damages / sizeof *damages,
     };
     Suite *suite = suite_create("perf_data");
     TCase *tests = tcase_create("perf_data");
@@ -892,6 +1069,8 @@ int main(void)
     tcase_add_loop_test(tests, runs_are_merged, 0, FORMS);
     tcase_add_test(tests, samples_of_unknown_events_are_left_out);
     tcase_add_test(tests, reading_goes_on_behind_damage);
+    tcase_add_loop_test(tests, sentences_about_damage_are_true, 0, DAMAGES);
+    tcase_add_test(tests, a_failure_of_reading_is_no_damage);
     tcase_add_loop_test(tests, every_prefix_delivers_what_is_whole, 0, FORMS);
     tcase_add_loop_test(tests, no_flipped_bit_breaks_reading, 0, FORMS);
     tcase_add_loop_test(tests, memory_may_run_out_at_any_place, 0, FORMS);

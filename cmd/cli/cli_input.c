@@ -1,11 +1,13 @@
 #include "cmd/cli/cli_input.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cmd/cli/cli.h"
 
 /* Files kept at a time.  Beyond that they are closed and opened again: a session of a machine with
@@ -120,4 +122,45 @@ size_t cli_input_peek(const char *path, void *bytes, size_t size)
         return peek_pipe(STDIN_FILENO, bytes, size);
     got = pread(STDIN_FILENO, bytes, size, at);
     return got > 0 ? (size_t)got : 0;
+}
+
+/* Returns 0 or an errno value; *is_read: it is of reading.  */
+static int copy_all(int to, ssize_t (*read)(void *context, void *buffer, size_t size),
+                    void *context, bool *is_read)
+{
+    enum { PIECE = 1 << 16 };
+    char *bytes = cli_allocate(PIECE, 1);
+    ssize_t got = 1;
+    int failure = 0;
+
+    while (failure == 0 && got != 0) {
+        got = read(context, bytes, PIECE);
+        *is_read = got < 0;
+        if (got > 0)
+            failure = base_write_all(to, bytes, (size_t)got);
+        else if (got < 0 && errno != EINTR)
+            failure = errno;
+    }
+    free(bytes);
+    return failure;
+}
+
+int cli_input_copy(const char *label, ssize_t (*read)(void *context, void *buffer, size_t size),
+                   void *context)
+{
+    const char *directory = base_temporary_dir(NULL);
+    int copy = base_temporary_file(directory);
+    bool is_read = false;
+    int failure = copy < 0 ? errno : copy_all(copy, read, context, &is_read);
+
+    if (failure == 0 && lseek(copy, 0, SEEK_SET) == 0)
+        return copy;
+    if (is_read)
+        cli_error("%s: reading: %s", label, strerror(failure));
+    else
+        cli_error("%s: copying it to a temporary file in %s (TMPDIR names another folder): %s",
+                  label, directory, strerror(failure ? failure : errno));
+    if (copy >= 0)
+        (void)close(copy);
+    return -1;
 }

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* Open a path for reading, close-on-exec.  Returns the descriptor, or -1 and sets errno.  */
 int cli_input_open(const char *path);
@@ -28,5 +29,10 @@ size_t cli_input_start(const char *path, void *bytes, size_t size);
 /* The same; also for a named pipe, and for "-", which is standard input, a pipe or a file.  The
  * bytes stay there.  Waits for the first bytes of a pipe; it may have fewer than size yet.  */
 size_t cli_input_peek(const char *path, void *bytes, size_t size);
+
+/* Copy an input that cannot be read twice to a temporary file without a name.  read returns like
+ * read(2).  Returns the descriptor, at the first byte; or -1, with a message about label.  */
+int cli_input_copy(const char *label, ssize_t (*read)(void *context, void *buffer, size_t size),
+                   void *context);
 
 #endif /* CLI_INPUT_H */

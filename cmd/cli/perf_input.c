@@ -163,8 +163,9 @@ static ptrdiff_t read_source(const struct cli_perf *perf, void *buffer, size_t s
     return read(perf->source.fd, buffer, size);
 }
 
-static ptrdiff_t read_all_again(struct cli_perf *perf, void *buffer, size_t size)
+static ssize_t read_all_again(void *context, void *buffer, size_t size)
 {
+    struct cli_perf *perf = context;
     size_t left = perf->length - perf->next;
 
     if (left == 0)
@@ -172,7 +173,7 @@ static ptrdiff_t read_all_again(struct cli_perf *perf, void *buffer, size_t size
     size = size < left ? size : left;
     memcpy(buffer, perf->start + perf->next, size);
     perf->next += size;
-    return (ptrdiff_t)size;
+    return (ssize_t)size;
 }
 
 ptrdiff_t cli_perf_read(void *context, void *buffer, size_t size)
@@ -219,32 +220,6 @@ static bool look(struct cli_perf *perf)
     return perf_data_is(perf->start, perf->length);
 }
 
-/* A copy of what cannot be read twice.  */
-static bool copy_input(struct cli_perf *perf)
-{
-    size_t size = (size_t)1 << 16;
-    uint8_t *bytes = cli_allocate(size, 1);
-    ptrdiff_t got = 1;
-    int failure = 0;
-
-    perf->copy = base_temporary_file(base_temporary_dir(NULL));
-    if (perf->copy < 0)
-        failure = errno;
-    while (failure == 0 && got != 0) {
-        got = read_all_again(perf, bytes, size);
-        if (got > 0)
-            failure = base_write_all(perf->copy, bytes, (size_t)got);
-        else if (got < 0 && errno != EINTR)
-            failure = errno;
-    }
-    free(bytes);
-    if (failure == 0 && lseek(perf->copy, 0, SEEK_SET) == 0)
-        return true;
-    cli_error("%s: cannot be copied to a temporary file: %s", perf->source.label,
-              strerror(failure ? failure : errno));
-    return false;
-}
-
 /* Whether the input can be read once, from where it is: the form of pipes, or a file.  */
 static bool can_stream(const struct cli_perf *perf)
 {
@@ -269,7 +244,8 @@ static enum cli_exit open_trace(struct cli_perf *perf)
     if (can_stream(perf))
         status = perf_trace_open(perf->source.fd, &options, &perf->trace, &error);
     if (status == PERF_DATA_NEEDS_FILE) {
-        if (!copy_input(perf))
+        perf->copy = cli_input_copy(perf->source.label, read_all_again, perf);
+        if (perf->copy < 0)
             return CLI_ENVIRONMENT;
         status = perf_trace_open(perf->copy, &options, &perf->trace, &error);
     }
@@ -311,6 +287,21 @@ void cli_perf_close(struct cli_perf *perf)
 
 /* ---- What was wrong ---- */
 
+/* Whether stacks ended with their copies, which could have been larger.  */
+static bool can_copy_more(const struct cli_perf *perf)
+{
+    enum { MOST_STACK = 65528 }; /* of a record of 64 KiB */
+    const struct perf_data *data = perf_trace_data(perf->trace);
+    bool is_small = false;
+
+    for (size_t i = 0; i < perf_data_event_count(data) && !is_small; i++) {
+        uint32_t bytes = perf_data_event(data, i)->stack_bytes;
+
+        is_small = bytes > 0 && bytes < MOST_STACK;
+    }
+    return is_small && cli_perf_unwind_ended_with_copies(perf->unwind);
+}
+
 static void report_early_ends(const struct cli_perf *perf)
 {
     char text[400], more[80] = "";
@@ -320,7 +311,28 @@ static void report_early_ends(const struct cli_perf *perf)
         return;
     if (continued)
         (void)snprintf(more, sizeof more, "; %" PRIu64 " continued with callchains", continued);
-    cli_note("%s: stacks that end early: %s%s", perf->source.label, text, more);
+    cli_note("%s: stacks that end early: %s%s%s", perf->source.label, text, more,
+             can_copy_more(perf) ? "; perf record --call-graph dwarf,65528 copies more of a stack"
+                                 : "");
+}
+
+/* Bytes of hardware that are not in the result.  */
+static void report_packets(const struct cli_perf *perf, const struct perf_trace_counts *counts)
+{
+    if (counts->truncated)
+        cli_note("%s: packets were lost %s because a buffer was full; record with larger ones "
+                 "(perf record -m ,64M)",
+                 perf->source.label, cli_counted(counts->truncated, "time", "times"));
+    if (counts->spool_failure)
+        cli_error("%s: packets are kept in a temporary file in %s (TMPDIR names another folder): "
+                  "%s",
+                  perf->source.label, base_temporary_dir(NULL), strerror(counts->spool_failure));
+    if (counts->unowned_bytes)
+        cli_note("%s: %s of packets left out: %s", perf->source.label,
+                 cli_counted(counts->unowned_bytes, "byte", "bytes"),
+                 counts->has_no_packet_clock
+                     ? "the file does not say how their time relates to that of its records"
+                     : "no record says which thread they are of (perf record --switch-events)");
 }
 
 enum cli_exit cli_perf_report(const struct cli_perf *perf)
@@ -335,20 +347,13 @@ enum cli_exit cli_perf_report(const struct cli_perf *perf)
         cli_note("%s: not used: %s", perf->source.label, text);
     report_early_ends(perf);
     if (counts->waiting_stacks)
-        cli_note("%s: %s without their user parts, which are not in the file", perf->source.label,
-                 cli_counted(counts->waiting_stacks, "stack", "stacks"));
+        cli_note("%s: %s without user part, which is not in the file or follows too late",
+                 perf->source.label, cli_counted(counts->waiting_stacks, "stack", "stacks"));
     if (counts->unplaced_modules)
         cli_note("%s: %s of files that were not found: their offsets stand for addresses, so "
                  "names that are found later may be wrong",
                  perf->source.label, cli_counted(counts->unplaced_modules, "mapping", "mappings"));
-    if (counts->truncated)
-        cli_note("%s: packets were lost %s because a buffer was full; record with larger ones "
-                 "(perf record -m ,64M)",
-                 perf->source.label, cli_counted(counts->truncated, "time", "times"));
-    if (counts->unowned_bytes)
-        cli_note("%s: %s of packets left out: no record says which thread they are of "
-                 "(perf record --switch-events)",
-                 perf->source.label, cli_counted(counts->unowned_bytes, "byte", "bytes"));
+    report_packets(perf, counts);
     if (!perf_data_describe(perf_data_notices_of(perf_trace_data(perf->trace)), text, sizeof text))
         return CLI_OK;
     cli_error("%s: damaged: %s", perf->source.label, text);

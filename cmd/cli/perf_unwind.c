@@ -152,6 +152,11 @@ size_t cli_perf_unwind_stack(struct cli_perf_unwind *unwind, const struct perf_t
     return stack.count;
 }
 
+bool cli_perf_unwind_ended_with_copies(const struct cli_perf_unwind *unwind)
+{
+    return unwind && unwind->ends[UNWIND_END_NO_STACK] > 0;
+}
+
 bool cli_perf_unwind_describe(const struct cli_perf_unwind *unwind, char *text, size_t size)
 {
     size_t used = 0;
@@ -164,7 +169,7 @@ bool cli_perf_unwind_describe(const struct cli_perf_unwind *unwind, char *text, 
 
         if (end == UNWIND_END_COMPLETE || unwind->ends[end] == 0)
             continue;
-        length = snprintf(text + used, size - used, "%s%" PRIu64 " by %s", used ? ", " : "",
+        length = snprintf(text + used, size - used, "%s%" PRIu64 " (%s)", used ? ", " : "",
                           unwind->ends[end], unwind_end_name((enum unwind_end)end));
         used += length > 0 ? (size_t)length : 0;
     }

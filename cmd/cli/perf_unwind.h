@@ -19,5 +19,7 @@ size_t cli_perf_unwind_stack(struct cli_perf_unwind *unwind, const struct perf_t
 
 /* Write which stacks ended early, by cause, as a phrase; false, and an empty text, if none did.  */
 bool cli_perf_unwind_describe(const struct cli_perf_unwind *unwind, char *text, size_t size);
+/* Whether copies of stacks were smaller than their stacks, or the stacks damaged.  */
+bool cli_perf_unwind_ended_with_copies(const struct cli_perf_unwind *unwind);
 
 #endif /* CLI_PERF_UNWIND_H */

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "base/visible.h"
 #include "cmd/cli/cli_input.h"
@@ -463,44 +462,26 @@ static void take(struct perf_dump *dump, const struct perf_data_record *record)
         show_text(dump, record);
 }
 
-/* The form of files has its tables at the end: what comes through a pipe is stored first.  */
-static int stored(int fd)
+static ssize_t read_fd(void *context, void *buffer, size_t size)
 {
-    static uint8_t bytes[1 << 16];
-    int copy = base_temporary_file(base_temporary_dir(NULL));
-    int failure = copy < 0 ? errno : 0;
-    ssize_t size = 1;
-
-    while (failure == 0 && size != 0) {
-        size = read(fd, bytes, sizeof bytes);
-        if (size > 0)
-            failure = base_write_all(copy, bytes, (size_t)size);
-        else if (size < 0 && errno != EINTR)
-            failure = errno;
-    }
-    if (failure == 0)
-        return copy;
-    if (copy >= 0)
-        (void)close(copy);
-    errno = failure;
-    return -1;
+    return read(*(const int *)context, buffer, size);
 }
 
-/* The descriptor to read: of the file, standard input or a copy of it; -1 with a message.  */
-static int open_input(const char *path)
+/* The descriptor to read: of the file, standard input or a copy of it; -1 with a message.  The form
+ * of files has its tables at the end: what comes through a pipe is copied first.  */
+static int open_input(const char *path, const char *label)
 {
     char start[PERF_DATA_FORM_BYTES];
     size_t known = cli_input_peek(path, start, sizeof start);
     int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : cli_input_open(path);
     int copy;
 
-    if (fd >= 0 && (lseek(fd, 0, SEEK_CUR) >= 0 || perf_data_is_pipe(start, known)))
+    if (fd < 0)
+        cli_error("%s: %s", label, strerror(errno));
+    if (fd < 0 || lseek(fd, 0, SEEK_CUR) >= 0 || perf_data_is_pipe(start, known))
         return fd;
-    copy = fd < 0 ? -1 : stored(fd);
-    if (copy < 0)
-        cli_error("%s: %s", path, strerror(errno));
-    if (fd >= 0)
-        (void)close(fd);
+    copy = cli_input_copy(label, read_fd, &fd);
+    (void)close(fd);
     return copy;
 }
 
@@ -543,7 +524,7 @@ enum cli_exit dump_perf(const char *path, const struct dump_perf_options *option
                               .path = strcmp(path, "-") == 0 ? "standard input" : path };
     struct perf_data_error error;
     enum cli_exit status = CLI_ENVIRONMENT;
-    int fd = open_input(path);
+    int fd = open_input(path, dump.path);
 
     if (fd < 0)
         return CLI_ENVIRONMENT;

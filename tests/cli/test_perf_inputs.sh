@@ -51,7 +51,7 @@ compare_own() { # compare_own INPUT
     cmp -s wanted counts || fail "dwarf from $1: $(diff wanted counts)"
 }
 compare_own "$data/dwarf.data"
-grep -q 'copies of user stacks' err && fail "$(cat err)"
+grep -q 'user stack' err && fail "$(cat err)"
 fxtcat convert --symbols "$data" "$data/dwarf.data" -o dwarf.fxt 2>err || fail "$(cat err)"
 compare_own dwarf.fxt
 

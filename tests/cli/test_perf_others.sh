@@ -74,7 +74,7 @@ while read -r name wanted records; do
     status=0
     fxt2pprof --format folded --sample-type samples -o folded "$files/$name" >out 2>err || status=$?
     [ "$status" -eq "$wanted" ] || [ "$samples" -eq 0 ] || fail "$name: fxt2pprof: status $status: $(cat err)"
-    left=$(sed -n 's/.* \([0-9]*\) samples without an address.*/\1/p' err)
+    left=$(sed -n 's/.* \([0-9]*\) samples\{0,1\} without an address.*/\1/p' err)
     sum=$(awk '{ sum += $NF } END { print sum + 0 }' folded 2>/dev/null || echo 0)
     [ "$samples" -eq 0 ] || [ $((sum + ${left:-0})) -eq "$samples" ] || fail "$name: $sum samples in the profile, $samples in the file: $(cat err)"
 done <list
