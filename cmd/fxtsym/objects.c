@@ -1,12 +1,9 @@
 /* The objects that were asked about.  */
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cmd/cli/cli_bounds.h"
 #include "cmd/fxtsym/fxtsym.h"
@@ -87,22 +84,6 @@ bool parse_build_id(const char *text, size_t text_length, uint8_t *id, size_t ca
     return true;
 }
 
-/* Whether the ELF file at path is a 32-bit one.  */
-static bool is_narrow(const char *path)
-{
-    unsigned char ident[EI_CLASS + 1] = { 0 };
-    struct stat info;
-    bool is_file = path[0] && stat(path, &info) == 0 && S_ISREG(info.st_mode);
-    int fd = is_file ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-    ssize_t got = 0;
-
-    if (fd >= 0) {
-        got = read(fd, ident, sizeof ident);
-        (void)close(fd);
-    }
-    return got == sizeof ident && ident[EI_CLASS] == ELFCLASS32;
-}
-
 /* Whether there is something at path that is no folder; errno tells why not.  */
 static bool is_file(const char *path)
 {
@@ -160,7 +141,7 @@ static void find_module(struct objects *objects, struct object *object, const ch
         object->first++; /* at most to itself */
     const struct sym_report *report = sym_module_report(object->module);
     hold_bounds(report);
-    object->narrow = is_narrow(report->code_path[0] ? report->code_path : report->debug_path);
+    object->narrow = report->is_32_bit;
 }
 
 static int compare_names(const void *a, const void *b)
