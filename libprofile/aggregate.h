@@ -10,7 +10,7 @@
 /* Values of one stack in one thread, as many as the table has types.  */
 struct profile_value {
     profile_id callsite;
-    uint32_t thread; /* struct profile_owner: id */
+    uint32_t thread_id; /* struct profile_owner: id */
     uint64_t amounts[];
 };
 
@@ -58,7 +58,7 @@ struct profile_owner_process {
 };
 
 struct profile_owner {
-    uint64_t process; /* koid */
+    uint64_t process_koid;
     uint64_t koid;
     uint32_t process_id; /* id of the process */
     uint32_t base;       /* id of the same thread without an age; 0: this has none */
@@ -74,7 +74,7 @@ struct profile_place {
     uint64_t file_offset; /* of vaddr */
     bool has_file_offset;
     bool mapped;
-    uint64_t process; /* koid; who mapped it first */
+    uint64_t process_koid; /* who mapped it first */
 };
 
 /* ---- Times (times.c) ---- */
@@ -83,10 +83,10 @@ struct profile_place {
 struct profile_kept {
     int64_t ts_ns;
     uint64_t weight_ns;
-    uint32_t callsite; /* provisional in the file */
-    uint32_t thread;   /* struct profile_owner: id */
-    int32_t cpu;       /* -1 unknown */
-    uint32_t slot;     /* sample type of its weight; 0: none */
+    uint32_t callsite;  /* provisional in the file */
+    uint32_t thread_id; /* struct profile_owner: id */
+    int32_t cpu;        /* -1 unknown */
+    uint32_t slot;      /* sample type of its weight; 0: none */
 };
 
 #define PROFILE_KEPT_BUFFER 1024

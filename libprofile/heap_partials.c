@@ -44,7 +44,7 @@ static enum profile_status open_file(struct profile_heap *heap, struct profile_e
 
 static bool store(FILE *file, const struct profile_value *value, size_t types)
 {
-    struct stored stored = { value->callsite, value->thread, { 0 } };
+    struct stored stored = { value->callsite, value->thread_id, { 0 } };
 
     memcpy(stored.amounts, value->amounts, types * sizeof *value->amounts);
     return fwrite(&stored, sizeof stored, 1, file) == 1;
@@ -82,7 +82,7 @@ static enum profile_status keep_live(struct heap_table *blocks)
         const uint64_t live[4] = { value->amounts[0], value->amounts[1] };
 
         if (live[0] || live[1])
-            status = profile_values_add(&kept, value->callsite, value->thread, live, NULL);
+            status = profile_values_add(&kept, value->callsite, value->thread_id, live, NULL);
     }
     kept.samples = blocks->values.samples;
     profile_values_clear(&blocks->values);

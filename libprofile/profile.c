@@ -127,14 +127,14 @@ static enum profile_status add_owner(struct profile *profile, const struct profi
 static bool is_owner(const struct profile_owner *owner, uint64_t process, uint64_t koid,
                      uint8_t age)
 {
-    return owner->process == process && owner->koid == koid && owner->age == age;
+    return owner->process_koid == process && owner->koid == koid && owner->age == age;
 }
 
 enum profile_status profile_find_owner(struct profile *profile, uint64_t process, uint64_t koid,
                                        uint32_t *out)
 {
     uint64_t hash = base_hash(process, koid);
-    struct profile_owner owner = { .process = process, .koid = koid };
+    struct profile_owner owner = { .process_koid = process, .koid = koid };
     enum profile_status status;
     size_t probe;
 
@@ -176,10 +176,10 @@ enum profile_status profile_find_aged(struct profile *profile, uint32_t thread, 
     for (owner.age = 1; age_ns >= 1000; age_ns /= 10) /* at most 18 times */
         owner.age++;
     owner.base = thread;
-    hash = base_hash(base_hash(owner.process, owner.koid), owner.age);
+    hash = base_hash(base_hash(owner.process_koid, owner.koid), owner.age);
     for (*out = base_index_first(&profile->thread_index, hash, &probe); *out;
          *out = base_index_next(&profile->thread_index, hash, &probe))
-        if (is_owner(&profile->threads[*out - 1], owner.process, owner.koid, owner.age))
+        if (is_owner(&profile->threads[*out - 1], owner.process_koid, owner.koid, owner.age))
             return PROFILE_OK;
     return add_owner(profile, &owner, hash, out);
 }
@@ -201,7 +201,7 @@ static enum profile_status find_value(struct profile_values *values, profile_id 
     for (id = base_index_first(&values->index, hash, &probe); id;
          id = base_index_next(&values->index, hash, &probe)) {
         value = profile_value_at(values, id - 1);
-        if (value->callsite == callsite && value->thread == thread) {
+        if (value->callsite == callsite && value->thread_id == thread) {
             *out = id - 1;
             return PROFILE_OK;
         }
@@ -214,7 +214,7 @@ static enum profile_status find_value(struct profile_values *values, profile_id 
     value = profile_value_at(values, values->count);
     memset(value, 0, value_size(values));
     value->callsite = callsite;
-    value->thread = thread;
+    value->thread_id = thread;
     *out = values->count++;
     base_index_add(&values->index, hash, (uint32_t)values->count);
     return PROFILE_OK;
@@ -252,7 +252,7 @@ static enum profile_status add_sample(struct profile_values *values, profile_id 
 
     if (at > 0 && at <= values->count) {
         value = profile_value_at(values, at - 1);
-        if (value->callsite == callsite && value->thread == thread) {
+        if (value->callsite == callsite && value->thread_id == thread) {
             add_amounts(values, value, amounts);
             return PROFILE_OK;
         }
@@ -364,7 +364,8 @@ static enum profile_status take_thread(void *context, const struct profile_threa
 {
     struct profile *profile = context;
     uint32_t id;
-    enum profile_status status = profile_find_owner(profile, thread->process, thread->koid, &id);
+    enum profile_status status = profile_find_owner(profile, thread->process_koid, thread->koid,
+                                                    &id);
 
     if (status != PROFILE_OK || thread->name.length == 0)
         return status;
@@ -395,7 +396,7 @@ static enum profile_status take_mapping(void *context, const struct profile_mapp
                                          .last = last,
                                          .bias = mapping->start - mapping->vaddr,
                                          .mapped = true,
-                                         .process = mapping->process };
+                                         .process_koid = mapping->process_koid };
     if (mapping->vaddr < place->vaddr)
         place->vaddr = mapping->vaddr;
     if (last > place->last)
@@ -496,8 +497,8 @@ static enum profile_status take_sample(void *context, const struct profile_sampl
     uint64_t amounts[PROFILE_MAX_TYPES] = { 0 };
     size_t slot;
     uint32_t thread;
-    enum profile_status status = profile_find_owner(profile, sample->process, sample->thread,
-                                                    &thread);
+    enum profile_status status = profile_find_owner(profile, sample->process_koid,
+                                                    sample->thread_koid, &thread);
 
     if (status == PROFILE_OK)
         status = slot_of(profile, sample->event, sample->weight_ns, &slot);
@@ -513,7 +514,7 @@ static enum profile_status take_sample(void *context, const struct profile_sampl
                                            .weight_ns = amounts[slot],
                                            .slot = (uint32_t)slot,
                                            .callsite = sample->callsite,
-                                           .thread = thread,
+                                           .thread_id = thread,
                                            .cpu = sample->cpu };
 
         status = profile_times_add(profile->times, &kept, &profile->failure);
@@ -575,7 +576,8 @@ static enum profile_status take_thread_sum(void *context, const struct profile_s
     uint64_t amounts[PROFILE_MAX_TYPES] = { 0 };
     size_t slot;
     uint32_t thread;
-    enum profile_status status = profile_find_owner(profile, told->process, told->thread, &thread);
+    enum profile_status status = profile_find_owner(profile, told->process_koid, told->thread_koid,
+                                                    &thread);
 
     if (status == PROFILE_OK)
         status = slot_of(profile, told->event, told->weight_ns, &slot);
@@ -595,7 +597,8 @@ static enum profile_status take_span(void *context, const struct profile_span *s
     struct profile *profile = context;
     struct profile_values *values = &profile->values[PROFILE_SPAN];
     uint32_t thread;
-    enum profile_status status = profile_find_owner(profile, span->process, span->thread, &thread);
+    enum profile_status status = profile_find_owner(profile, span->process_koid, span->thread_koid,
+                                                    &thread);
 
     if (status != PROFILE_OK)
         return status;
@@ -611,8 +614,8 @@ static enum profile_status take_executed(void *context, const struct profile_exe
     struct profile_values *values = &profile->values[PROFILE_INSN];
     const uint64_t amounts[] = { executed->instructions, executed->calls, executed->ns };
     uint32_t thread;
-    enum profile_status status = profile_find_owner(profile, executed->process, executed->thread,
-                                                    &thread);
+    enum profile_status status = profile_find_owner(profile, executed->process_koid,
+                                                    executed->thread_koid, &thread);
 
     if (status != PROFILE_OK)
         return status;
@@ -626,7 +629,8 @@ static enum profile_status take_off_cpu(void *context, const struct profile_off_
     struct profile_values *values = &profile->values[PROFILE_OFF_CPU];
     uint64_t duration_ns = (uint64_t)wait->end_ns - (uint64_t)wait->start_ns;
     uint32_t thread;
-    enum profile_status status = profile_find_owner(profile, wait->process, wait->thread, &thread);
+    enum profile_status status = profile_find_owner(profile, wait->process_koid, wait->thread_koid,
+                                                    &thread);
 
     if (status != PROFILE_OK)
         return status;
@@ -677,8 +681,8 @@ static enum profile_status take_callsites(void *context, const profile_id *final
 
         if (value->callsite == 0 || value->callsite > count)
             return PROFILE_INVALID;
-        status = profile_values_add(values, final[value->callsite], value->thread, value->amounts,
-                                    NULL);
+        status = profile_values_add(values, final[value->callsite], value->thread_id,
+                                    value->amounts, NULL);
     }
     if (status == PROFILE_OK)
         status = settle_sums(profile, final, count);

@@ -118,7 +118,7 @@ static const uint64_t *final_amounts(const struct profile *profile, const struct
                                      size_t index)
 {
     const struct profile_value *value = profile_value_at(&table->values, index);
-    uint32_t process = profile->threads[value->thread - 1].process_id;
+    uint32_t process = profile->threads[value->thread_id - 1].process_id;
     const struct heap_level *level = watched_level(&profile->heap, process);
 
     if (level && table->past[index].epoch == level->epoch)
@@ -210,7 +210,7 @@ static enum profile_status take_allocation(void *context,
         return PROFILE_OK;
     status = profile_heap_advance(profile, allocation->has_time, allocation->ts_ns);
     if (status == PROFILE_OK)
-        status = find_place(profile, allocation->process, allocation->thread, &place);
+        status = find_place(profile, allocation->process_koid, allocation->thread_koid, &place);
     if (status == PROFILE_OK && !heap->options.ages)
         status = add_live(profile, &place, allocation, (struct age){ .known = false });
     if (status != PROFILE_OK)
@@ -231,8 +231,8 @@ static enum profile_status end_block(struct profile *profile,
     uint64_t bytes = profile_to_units(allocation->bytes, PROFILE_BYTE_UNITS);
     struct profile_value *value;
     struct place place;
-    enum profile_status status = find_place(profile, allocation->process, allocation->thread,
-                                            &place);
+    enum profile_status status = find_place(profile, allocation->process_koid,
+                                            allocation->thread_koid, &place);
 
     if (status == PROFILE_OK)
         status = find_aged_value(profile, &heap->blocks, allocation->callsite, &place, age, &value);
@@ -260,7 +260,7 @@ static enum profile_status count_release(struct profile *profile,
 
     if (release->assumed)
         return PROFILE_OK;
-    status = find_place(profile, release->process, release->thread, &place);
+    status = find_place(profile, release->process_koid, release->thread_koid, &place);
     if (status == PROFILE_OK)
         status = find_aged_value(profile, &heap->releases, release->callsite, &place, age, &value);
     if (status != PROFILE_OK)
@@ -280,7 +280,7 @@ static enum profile_status take_survivor(struct profile *profile, bool has_time,
 
     if (heap->options.at == PROFILE_HEAP_AT_TIME && ts_ns > heap->until_ns)
         ts_ns = heap->until_ns;
-    status = find_place(profile, allocation->process, allocation->thread, &place);
+    status = find_place(profile, allocation->process_koid, allocation->thread_koid, &place);
     if (status != PROFILE_OK)
         return status;
     return add_live(profile, &place, allocation, age_of(heap, has_time, ts_ns, allocation));
@@ -320,7 +320,7 @@ static enum profile_status take_resident(void *context, const struct profile_res
 {
     struct profile *profile = context;
     struct place place;
-    enum profile_status status = find_place(profile, resident->process, 0, &place);
+    enum profile_status status = find_place(profile, resident->process_koid, 0, &place);
 
     if (status == PROFILE_OK && resident->peak_bytes > place.level->resident_bytes)
         place.level->resident_bytes = resident->peak_bytes;
@@ -426,7 +426,7 @@ static enum profile_status add_table(struct profile *profile, const struct heap_
         if (value->callsite == 0)
             status = profile_heap_unknown(profile, &callsite);
         if (status == PROFILE_OK)
-            status = add(profile, callsite, value->thread, final_amounts(profile, table, i));
+            status = add(profile, callsite, value->thread_id, final_amounts(profile, table, i));
     }
     return status;
 }
@@ -434,7 +434,7 @@ static enum profile_status add_table(struct profile *profile, const struct heap_
 static struct profile_heap_peak peak_of(const struct heap_level *level, uint64_t process)
 {
     return (struct profile_heap_peak){
-        .process = process,
+        .process_koid = process,
         .bytes = level->peak / PROFILE_BYTE_UNITS,
         .has_time = level->has_time,
         .ts_ns = level->peak_ns,

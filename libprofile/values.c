@@ -21,12 +21,12 @@ struct profile_stack_value profile_get_value(const struct profile *profile, enum
                                              size_t index)
 {
     const struct profile_value *value = profile_value_at(&profile->values[kind], index);
-    const struct profile_owner *thread = &profile->threads[value->thread - 1];
+    const struct profile_owner *thread = &profile->threads[value->thread_id - 1];
     size_t count;
     const struct profile_known_type *types = profile_types(profile, kind, &count);
     struct profile_stack_value out = { .callsite = value->callsite,
-                                       .process = thread->process,
-                                       .thread = thread->koid,
+                                       .process_koid = thread->process_koid,
+                                       .thread_koid = thread->koid,
                                        .has_age = thread->age > 0,
                                        .age_ns = profile_age_ns(thread->age) };
 

@@ -161,7 +161,7 @@ START_TEST(weighs_samples_by_the_period_of_their_time)
     value = profile_get_value(taken.profile, PROFILE_CPU, 0);
     ck_assert_uint_eq(value.values[0], 1);
     ck_assert_uint_eq(value.values[1], 1000);
-    ck_assert_uint_eq(value.thread, 11);
+    ck_assert_uint_eq(value.thread_koid, 11);
 }
 END_TEST
 

@@ -47,7 +47,7 @@ static enum profile_status hear_process(void *context, const struct profile_proc
 static enum profile_status hear_mapping(void *context, const struct profile_mapping *mapping)
 {
     write_down(context, "mapping %" PRIu64 " %" PRIx64 "-%" PRIx64 " at %" PRIx64 "\n",
-               mapping->process, mapping->start, mapping->limit, mapping->vaddr);
+               mapping->process_koid, mapping->start, mapping->limit, mapping->vaddr);
     return PROFILE_OK;
 }
 
@@ -60,7 +60,7 @@ static enum profile_status hear_allocation(void *context,
     write_down(heard,
                "%" PRIu64 ": at %" PRId64 " process %" PRIu64 " allocates %" PRIu64 " at %" PRIx64
                ", site %u\n",
-               allocation->id, allocation->ts_ns, allocation->process, allocation->size_bytes,
+               allocation->id, allocation->ts_ns, allocation->process_koid, allocation->size_bytes,
                allocation->address, allocation->callsite);
     return PROFILE_OK;
 }

@@ -427,7 +427,7 @@ static void compare(struct profile *profile, const struct state *expected)
 
     for (size_t i = 0; i < profile_value_count(profile, PROFILE_HEAP); i++) {
         struct profile_stack_value value = profile_get_value(profile, PROFILE_HEAP, i);
-        struct sums *at = &found.sums[value.process][stack_of(profile, value.callsite)];
+        struct sums *at = &found.sums[value.process_koid][stack_of(profile, value.callsite)];
 
         at->all_objects += (double)value.values[0];
         at->all_bytes += (double)value.values[1];
@@ -436,7 +436,7 @@ static void compare(struct profile *profile, const struct state *expected)
     }
     for (size_t i = 0; i < profile_value_count(profile, PROFILE_HEAP_FREE); i++) {
         struct profile_stack_value value = profile_get_value(profile, PROFILE_HEAP_FREE, i);
-        struct sums *at = &found.sums[value.process][stack_of(profile, value.callsite)];
+        struct sums *at = &found.sums[value.process_koid][stack_of(profile, value.callsite)];
 
         at->gone_objects += (double)value.values[0];
         at->gone_bytes += (double)value.values[1];
@@ -510,10 +510,11 @@ START_TEST(agrees_with_a_replay_at_the_peak)
     ck_assert_int_eq(peaks[0].ts_ns, events[peak - 1].ts_ns);
     ck_assert_double_lt(fabs((double)peaks[0].bytes - in_use(&states[peak], 0)), 1.5);
     for (size_t i = 1; i < count; i++) {
-        peak = find_peak(EVENTS, (unsigned)peaks[i].process);
+        peak = find_peak(EVENTS, (unsigned)peaks[i].process_koid);
         ck_assert_int_eq(peaks[i].ts_ns, events[peak - 1].ts_ns);
         ck_assert_double_lt(
-            fabs((double)peaks[i].bytes - in_use(&states[peak], (unsigned)peaks[i].process)), 1.5);
+            fabs((double)peaks[i].bytes - in_use(&states[peak], (unsigned)peaks[i].process_koid)),
+            1.5);
     }
     release(&heap);
 }

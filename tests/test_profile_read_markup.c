@@ -25,8 +25,8 @@ static void add_owner(struct pprof_bytes *text, const char *what,
     char line[100];
 
     if (owner->known)
-        (void)snprintf(line, sizeof line, "%s %" PRIu64 "/%" PRIu64, what, owner->process,
-                       owner->thread);
+        (void)snprintf(line, sizeof line, "%s %" PRIu64 "/%" PRIu64, what, owner->process_koid,
+                       owner->thread_koid);
     else
         (void)snprintf(line, sizeof line, "%s", what);
     add(text, line);

@@ -455,8 +455,8 @@ START_TEST(values_keep_their_places_when_a_trace_joins)
     value = profile_get_value(taken.profile, PROFILE_CPU, 0);
     ck_assert_uint_eq(value.values[0], 2);
     ck_assert_uint_eq(value.values[1], 2000000);
-    ck_assert_uint_eq(value.process, 1);
-    ck_assert_uint_eq(value.thread, 2);
+    ck_assert_uint_eq(value.process_koid, 1);
+    ck_assert_uint_eq(value.thread_koid, 2);
     ck_assert_uint_eq(profile_get_value(taken.profile, PROFILE_CPU, 1).values[0], 1);
 }
 END_TEST
@@ -613,7 +613,7 @@ START_TEST(leaves_out_whose_samples_they_are)
         free(whole[value]);
     }
     for (size_t i = 0; i < profile_value_count(taken.profile, PROFILE_CPU); i++)
-        ck_assert_uint_eq(profile_get_value(taken.profile, PROFILE_CPU, i).process, 0);
+        ck_assert_uint_eq(profile_get_value(taken.profile, PROFILE_CPU, i).process_koid, 0);
 }
 END_TEST
 

@@ -83,7 +83,7 @@ static enum profile_status take_counter(void *context, const struct profile_coun
 
 static enum profile_status take_sched(void *context, const struct profile_sched *sched)
 {
-    say(context, "cpu %u thread %u %" PRId64 "-%" PRId64 " then %u", sched->cpu, sched->thread,
+    say(context, "cpu %u thread %u %" PRId64 "-%" PRId64 " then %u", sched->cpu, sched->thread_id,
         sched->start_ns, sched->end_ns, sched->end_state);
     if (sched->has_priority)
         say(context, " priority %d", sched->priority);
@@ -93,17 +93,17 @@ static enum profile_status take_sched(void *context, const struct profile_sched 
 
 static enum profile_status take_state(void *context, const struct profile_thread_state *state)
 {
-    say(context, "thread %u state %u %" PRId64 "-%" PRId64, state->thread, state->state,
+    say(context, "thread %u state %u %" PRId64 "-%" PRId64, state->thread_id, state->state,
         state->start_ns, state->end_ns);
     if (state->woken)
-        say(context, " woken by %u on %u", state->waker, state->waker_cpu);
+        say(context, " woken by %u on %u", state->waker_id, state->waker_cpu);
     say(context, "%s\n", state->unfinished ? " unfinished" : "");
     return PROFILE_OK;
 }
 
 static enum profile_status take_log(void *context, const struct profile_log *log)
 {
-    say(context, "log @%" PRId64 " thread %u: %.*s\n", log->ts_ns, log->thread,
+    say(context, "log @%" PRId64 " thread %u: %.*s\n", log->ts_ns, log->thread_id,
         (int)log->message.length, log->message.bytes);
     return PROFILE_OK;
 }
@@ -115,7 +115,7 @@ static enum profile_status take_object(void *context, const struct profile_objec
     say(told,
         "%s object type %u koid %" PRIu64 " pointer %" PRIu64 " process %u: %s args %" PRIu64 "\n",
         object->userspace ? "user" : "kernel", object->type, object->koid, object->pointer,
-        object->process, text_at(told, object->name), object->args);
+        object->process_id, text_at(told, object->name), object->args);
     return PROFILE_OK;
 }
 
@@ -137,7 +137,7 @@ static enum profile_status take_track(void *context, const struct profile_track 
     if (track->kind == PROFILE_TRACK_COUNTER)
         say(told, "track %u: %s:%s %" PRIu64 " of process %u\n", track->id,
             text_at(told, track->name), text_at(told, track->series), track->counter_id,
-            track->process);
+            track->process_id);
     return PROFILE_OK;
 }
 

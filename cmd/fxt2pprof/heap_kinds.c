@@ -188,7 +188,8 @@ static void print_processes(const struct profile_heap_peak *peaks, size_t count,
     for (size_t i = 0; order && i < count && i < SHOWN_PEAKS; i++) {
         char whose[48];
 
-        (void)snprintf(whose, sizeof whose, " of process %" PRIu32, (uint32_t)order[i]->process);
+        (void)snprintf(whose, sizeof whose, " of process %" PRIu32,
+                       (uint32_t)order[i]->process_koid);
         print_peak(order[i], whose, totals);
     }
     free(order);

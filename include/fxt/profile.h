@@ -197,13 +197,13 @@ struct profile_thread {
     uint32_t id;         /* counts from 1; the timeline uses it */
     uint32_t process_id; /* its process was reported before */
     uint64_t koid;
-    uint64_t process; /* koid; 0 unknown */
+    uint64_t process_koid; /* 0 unknown */
     struct fxt_string name;
 };
 
 /* The address range of a module in a process, from now on.  */
 struct profile_mapping {
-    uint64_t process; /* koid; 0 is the kernel */
+    uint64_t process_koid; /* 0 is the kernel */
     profile_id module;
     uint64_t start; /* process address */
     uint64_t limit; /* first address after it; one less if that would be 2^64 */
@@ -217,9 +217,9 @@ struct profile_mapping {
  * callsites), when all mappings are known.  */
 struct profile_sample {
     int64_t ts_ns;
-    int32_t cpu;        /* -1 unknown */
-    uint64_t process;   /* koid */
-    uint64_t thread;    /* koid */
+    int32_t cpu; /* -1 unknown */
+    uint64_t process_koid;
+    uint64_t thread_koid;
     uint32_t thread_id; /* of struct profile_thread */
     uint32_t callsite;  /* provisional: 1..count */
     profile_id final;   /* the resolved call site; 0: not known yet, because a mapping is missing */
@@ -247,7 +247,7 @@ struct profile_sample_sum {
     uint32_t event;     /* as in struct profile_sample */
     uint64_t amount;    /* of all together */
     /* If the sink asks for sums of threads, these samples are of one thread; else 0.  */
-    uint64_t process, thread;  /* koids */
+    uint64_t process_koid, thread_koid;
     int64_t first_ns, last_ns; /* times of the first and last sample of all sums that are reported
                                 * together */
 };
@@ -255,8 +255,8 @@ struct profile_sample_sum {
 /* What one thread did with one stack, by an instruction trace.  Reported by
  * profile_ingest_finish(), each pair of thread and stack once.  */
 struct profile_executed {
-    uint64_t process;      /* koid */
-    uint64_t thread;       /* koid */
+    uint64_t process_koid;
+    uint64_t thread_koid;
     profile_id callsite;   /* final; its leaf is the first instruction of a block */
     uint64_t instructions; /* executed in the leaf's function itself */
     uint64_t calls;        /* how often the leaf's function was entered there */
@@ -272,8 +272,8 @@ struct profile_allocation {
     uint64_t id;   /* 1, 2, ... in this trace, in the order of its messages */
     bool has_time; /* false in a recorded stream of messages, which has no times: ts_ns is 0 */
     int64_t ts_ns;
-    uint64_t process; /* koid */
-    uint64_t thread;  /* koid; 0 unknown */
+    uint64_t process_koid;
+    uint64_t thread_koid; /* 0 unknown */
     uint64_t address;
     uint64_t size_bytes;     /* as requested; may be 0 */
     uint64_t interval_bytes; /* R; 0: every allocation was recorded, so w is 1 */
@@ -288,9 +288,9 @@ struct profile_allocation {
 struct profile_release {
     bool has_time;
     int64_t ts_ns;
-    uint64_t process;  /* koid */
-    uint64_t thread;   /* koid of the thread that released it; 0 unknown */
-    uint32_t callsite; /* provisional: the stack of the release; 0: no stack */
+    uint64_t process_koid;
+    uint64_t thread_koid; /* the thread that released it; 0 unknown */
+    uint32_t callsite;    /* provisional: the stack of the release; 0: no stack */
     /* The release is not in the trace.  It is assumed because the address was allocated again, and
      * it has the time of that allocation; the release happened earlier.  There is no call site.  */
     bool assumed;
@@ -309,12 +309,12 @@ struct profile_in_use {
  * children before parents.  */
 struct profile_span {
     int64_t start_ns;
-    int64_t end_ns;   /* as recorded: a complete event may outlive its parent.  For a slice that
+    int64_t end_ns;  /* as recorded: a complete event may outlive its parent.  For a slice that
                        * never ended, the last time of the trace; for a begin that was closed
                        * because a slice around it ended, the end of that slice */
-    int64_t self_ns;  /* time in it outside children, which are first cut at their parent's end */
-    uint64_t process; /* koid */
-    uint64_t thread;  /* koid */
+    int64_t self_ns; /* time in it outside children, which are first cut at their parent's end */
+    uint64_t process_koid;
+    uint64_t thread_koid;
     profile_id callsite; /* final: the stack of slice names, outermost first */
     bool unfinished;     /* no end was recorded */
 };
@@ -324,9 +324,9 @@ struct profile_span {
  * wait for a CPU are two intervals.  */
 struct profile_off_cpu {
     int64_t start_ns;
-    int64_t end_ns;   /* if it still waited, the last time of the trace */
-    uint64_t process; /* koid */
-    uint64_t thread;  /* koid */
+    int64_t end_ns; /* if it still waited, the last time of the trace */
+    uint64_t process_koid;
+    uint64_t thread_koid;
     /* Final: the slices that were open at its start, outermost first, then the reason for the wait:
      * "[blocked]", "[runnable]", "[suspended]", "[state 9]".  Threads that have ended do not
      * wait.  */
@@ -369,8 +369,8 @@ enum profile_track_kind {
 struct profile_track {
     uint32_t id; /* counts from 1 */
     enum profile_track_kind kind;
-    uint32_t process;
-    uint32_t thread;     /* PROFILE_TRACK_THREAD; else 0 */
+    uint32_t process_id;
+    uint32_t thread_id;  /* PROFILE_TRACK_THREAD; else 0 */
     profile_id category; /* 0 for PROFILE_TRACK_THREAD */
     profile_id name;     /* likewise */
     profile_id series;   /* PROFILE_TRACK_COUNTER: name of the argument */
@@ -393,7 +393,7 @@ struct profile_slice {
     uint64_t parent; /* id, reported before; 0 none */
     uint32_t depth;  /* 0: no parent */
     uint32_t track;
-    uint32_t thread; /* the thread that began it; also for async slices */
+    uint32_t thread_id; /* the thread that began it; also for async slices */
     enum profile_slice_type type;
     int64_t start_ns;
     int64_t end_ns;      /* like in struct profile_span */
@@ -416,7 +416,7 @@ struct profile_flow {
     uint64_t out;      /* slice that was open in the thread at the start of the arrow; 0: none */
     uint64_t in;       /* likewise, at its end */
     int64_t out_ns, in_ns;
-    uint32_t out_thread, in_thread;
+    uint32_t out_thread_id, in_thread_id;
     profile_id category, name; /* of the begin */
     uint64_t out_args;         /* set of the event at the start of the arrow; 0 none */
     uint64_t in_args;
@@ -427,7 +427,7 @@ struct profile_flow {
  * are counted.  */
 struct profile_counter {
     uint32_t track;
-    uint32_t thread; /* the thread of the event */
+    uint32_t thread_id; /* the thread of the event */
     int64_t ts_ns;
     double value;
     const struct fxt_arg *exact; /* int32, uint32, int64, uint64 or double */
@@ -455,7 +455,7 @@ struct profile_sched {
     int64_t end_ns; /* if it still ran, the last time of the trace */
     bool unfinished;
     uint32_t cpu;
-    uint32_t thread; /* 0: the CPU was idle */
+    uint32_t thread_id; /* 0: the CPU was idle */
     /* The state in which it was switched out.  PROFILE_THREAD_UNKNOWN if unfinished, or if the
      * record that ended it names another thread because switches were lost.  */
     unsigned end_state;
@@ -468,18 +468,18 @@ struct profile_thread_state {
     int64_t start_ns;
     int64_t end_ns; /* like in struct profile_sched */
     bool unfinished;
-    uint32_t thread;
+    uint32_t thread_id;
     unsigned state; /* enum profile_thread_state_kind; never running or unknown */
     /* PROFILE_THREAD_RUNNABLE after a wakeup: the CPU it was woken on and, if recorded, the
      * waker.  */
     bool woken;
-    uint32_t waker; /* thread; 0 unknown, or an idle CPU: a timer */
+    uint32_t waker_id; /* thread; 0 unknown, or an idle CPU: a timer */
     uint32_t waker_cpu;
 };
 
 struct profile_log {
     int64_t ts_ns;
-    uint32_t thread;
+    uint32_t thread_id;
     struct fxt_string message; /* borrowed for the call */
 };
 
@@ -491,14 +491,15 @@ struct profile_object {
     unsigned type;    /* kernel objects: enum fxt_object_type and others */
     uint64_t koid;    /* kernel objects */
     uint64_t pointer; /* userspace objects */
-    uint32_t process; /* userspace objects, and kernel objects with an argument process; 0 none */
+    uint32_t
+        process_id; /* userspace objects, and kernel objects with an argument process; 0 none */
     profile_id name;
     uint64_t args; /* set; 0 none */
 };
 
 /* How much of a process was in memory at most so far (counter memory/resident).  */
 struct profile_resident {
-    uint64_t process; /* koid */
+    uint64_t process_koid;
     uint64_t peak_bytes;
 };
 
@@ -770,8 +771,8 @@ PROFILE_API size_t profile_sample_types(const struct profile *profile, enum prof
  * one trace are the difference.  */
 struct profile_stack_value {
     profile_id callsite;
-    uint64_t process; /* koid */
-    uint64_t thread;  /* koid */
+    uint64_t process_koid;
+    uint64_t thread_koid;
     /* For the heap with ages: the age in nanoseconds is age_ns or more, up to ten times that.
      * age_ns is 0, or a power of ten from a microsecond on.  */
     bool has_age;
@@ -845,7 +846,7 @@ PROFILE_API void profile_heap_until(struct profile *profile, int64_t ts_ns);
 
 /* The maximum that was in use at once, in the trace added last.  */
 struct profile_heap_peak {
-    uint64_t process; /* koid */
+    uint64_t process_koid;
     uint64_t bytes;
     bool has_time;
     int64_t ts_ns; /* the time of that maximum */

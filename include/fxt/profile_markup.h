@@ -81,8 +81,8 @@ PROFILE_API bool profile_markup_describe(const struct profile_markup_notices *no
 
 struct profile_markup_owner {
     bool known; /* the log names the owner; otherwise both are 0 */
-    uint64_t process;
-    uint64_t thread;
+    uint64_t process_koid;
+    uint64_t thread_koid;
 };
 
 /* A module's address range in a process, if backtraces of that process follow; reported before the

@@ -16,10 +16,10 @@ static enum profile_status find_group(struct profile_ingest *ingest,
 {
     struct ingest_async *async = ingest->async;
     const struct span_pair *pair = &ingest->timeline->pairs[event->pair - 1];
-    struct async_group group = { .process = ingest->threads[pair->thread - 1].process_id,
+    struct async_group group = { .process_id = ingest->threads[pair->thread_id - 1].process_id,
                                  .category = event->category,
                                  .name = pair->name };
-    uint64_t hash = base_hash(base_hash(group.process, group.category), group.name);
+    uint64_t hash = base_hash(base_hash(group.process_id, group.category), group.name);
     enum profile_status status;
     size_t probe;
 
@@ -27,7 +27,7 @@ static enum profile_status find_group(struct profile_ingest *ingest,
          *out = base_index_next(&async->group_index, hash, &probe)) {
         const struct async_group *other = &async->groups[*out - 1];
 
-        if (other->process == group.process && other->category == group.category &&
+        if (other->process_id == group.process_id && other->category == group.category &&
             other->name == group.name)
             return PROFILE_OK;
     }
@@ -55,7 +55,7 @@ static enum profile_status take_track(struct profile_ingest *ingest, uint32_t gr
     struct ingest_async *async = ingest->async;
     struct async_group *owner = &async->groups[group - 1];
     struct profile_track track = { .kind = PROFILE_TRACK_ASYNC,
-                                   .process = owner->process,
+                                   .process_id = owner->process_id,
                                    .category = owner->category,
                                    .name = owner->name };
     enum profile_status status;
@@ -102,7 +102,7 @@ static enum profile_status begin(struct profile_ingest *ingest, const struct tim
     struct open_async slice = {
         .start_ns = event->key.ts_ns,
         .args = ingest_args_of(event),
-        .thread = ingest->timeline->pairs[event->pair - 1].thread,
+        .thread_id = ingest->timeline->pairs[event->pair - 1].thread_id,
         .group = group,
     };
     uint32_t place;
@@ -148,7 +148,7 @@ static enum profile_status tell(struct profile_ingest *ingest, const struct open
         .end_args = end_args,
         .number = correlation_id,
         .track = slice->track,
-        .thread = slice->thread,
+        .thread_id = slice->thread_id,
         .category = group->category,
         .name = group->name,
         .depth = slice->depth,
@@ -198,7 +198,7 @@ static enum profile_status moment(struct profile_ingest *ingest, const struct ti
     struct open_async slice = {
         .start_ns = event->key.ts_ns,
         .args = ingest_args_of(event),
-        .thread = ingest->timeline->pairs[event->pair - 1].thread,
+        .thread_id = ingest->timeline->pairs[event->pair - 1].thread_id,
         .group = group,
     };
 

@@ -9,7 +9,7 @@
 struct timeline_event;
 
 struct async_group {
-    uint32_t process; /* entity id */
+    uint32_t process_id;
     profile_id category, name;
     uint32_t free_track; /* 0 none; the others follow by ingest_async.next_free */
 };
@@ -17,7 +17,7 @@ struct async_group {
 struct open_async {
     int64_t start_ns;
     uint64_t id, args;
-    uint32_t thread;
+    uint32_t thread_id;
     uint32_t group;
     uint32_t track;
     uint32_t outer; /* the slice around it, or the next free one */

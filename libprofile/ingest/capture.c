@@ -216,9 +216,9 @@ enum profile_status ingest_capture_resident(struct profile_ingest *ingest,
                                             const struct fxt_record *record,
                                             struct profile_error *error)
 {
-    struct profile_resident resident = { .process = record->thread.process };
+    struct profile_resident resident = { .process_koid = record->thread.process };
 
-    if (!ingest->sink.resident || resident.process == 0 ||
+    if (!ingest->sink.resident || resident.process_koid == 0 ||
         !ingest_argument_u64(record, "peak_bytes", &resident.peak_bytes))
         return PROFILE_OK;
     return ingest_sink_status(ingest->sink.resident(ingest->sink.context, &resident), error);

@@ -14,7 +14,7 @@
 #define MAX_STEPS   64    /* back from the symbol that begins closest */
 
 struct code_symbol {
-    uint32_t process;
+    uint32_t process_id;
     uint32_t order; /* of the line */
     uint64_t start, last;
     profile_id name;
@@ -46,7 +46,7 @@ static enum profile_status add_line(struct profile_ingest *ingest, uint32_t proc
                                     struct fxt_bytes line, struct profile_error *error)
 {
     struct ingest_code *code = ingest->code;
-    struct code_symbol symbol = { .process = process, .order = (uint32_t)code->count };
+    struct code_symbol symbol = { .process_id = process, .order = (uint32_t)code->count };
     enum profile_status status;
     uint64_t size;
 
@@ -94,8 +94,8 @@ static int compare(const void *left, const void *right)
 {
     const struct code_symbol *a = left, *b = right;
 
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
+    if (a->process_id != b->process_id)
+        return a->process_id < b->process_id ? -1 : 1;
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
     return (a->order > b->order) - (a->order < b->order);
@@ -109,7 +109,9 @@ void ingest_code_sort(struct profile_ingest *ingest)
 
 profile_id ingest_code_find(const struct profile_ingest *ingest, uint32_t process, uint64_t address)
 {
-    const struct code_symbol wanted = { .process = process, .start = address, .order = UINT32_MAX };
+    const struct code_symbol wanted = { .process_id = process,
+                                        .start = address,
+                                        .order = UINT32_MAX };
     const struct code_symbol *items = ingest->code->items, *best = NULL;
     size_t low = 0;
 
@@ -124,7 +126,7 @@ profile_id ingest_code_find(const struct profile_ingest *ingest, uint32_t proces
     for (int steps = 0; low > 0 && steps < MAX_STEPS; low--, steps++) {
         const struct code_symbol *symbol = &items[low - 1];
 
-        if (symbol->process != process)
+        if (symbol->process_id != process)
             break;
         if (symbol->last >= address && (!best || symbol->order > best->order))
             best = symbol;

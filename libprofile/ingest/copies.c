@@ -311,14 +311,14 @@ static enum profile_status unwind_copy(struct profile_ingest *ingest,
                                        struct profile_error *error)
 {
     const struct sample_space *space = &ingest->samples->spaces[place->space - 1];
-    struct map_replay *replay = &ingest->copies->replays[space->process - 1];
+    struct map_replay *replay = &ingest->copies->replays[space->process_id - 1];
     struct finder finder = { .ingest = ingest, .map = replay };
     struct unwind_registers registers;
     struct copy copy;
     enum profile_status status = PROFILE_OK;
 
     if (!replay->ingest)
-        status = map_replay_open(ingest, space->process, replay, error);
+        status = map_replay_open(ingest, space->process_id, replay, error);
     if (status == PROFILE_OK)
         status = map_replay_advance(replay, space->epoch, error);
     if (status != PROFILE_OK || !read_copy(bytes, size, &copy) ||

@@ -130,7 +130,7 @@ static enum profile_status announce_thread(const struct profile_ingest *ingest,
         .id = (uint32_t)(thread - ingest->threads) + 1,
         .process_id = thread->process_id,
         .koid = thread->koid,
-        .process = thread->process,
+        .process_koid = thread->process_koid,
         .name = name_of(ingest, thread_name(ingest, thread)),
     };
 
@@ -164,9 +164,9 @@ enum profile_status ingest_koid(struct profile_ingest *ingest, uint64_t koid, ui
 /* Where a koid alone is given, a thread whose process is known is the likelier one.  */
 static void adopt(const struct profile_ingest *ingest, struct ingest_koid *koid, uint32_t thread)
 {
-    if (koid->thread == 0 || (ingest->threads[koid->thread - 1].process == 0 &&
-                              ingest->threads[thread - 1].process != 0))
-        koid->thread = thread;
+    if (koid->thread_id == 0 || (ingest->threads[koid->thread_id - 1].process_koid == 0 &&
+                                 ingest->threads[thread - 1].process_koid != 0))
+        koid->thread_id = thread;
 }
 
 static enum profile_status add_thread(struct profile_ingest *ingest, uint64_t process_koid,
@@ -185,7 +185,7 @@ static enum profile_status add_thread(struct profile_ingest *ingest, uint64_t pr
     if (status != PROFILE_OK)
         return status;
     ingest->threads[ingest->thread_count++] = (struct ingest_thread){
-        .process = process_koid,
+        .process_koid = process_koid,
         .process_id = process,
         .koid = koid,
         .chosen = ingest->processes[process - 1].chosen &&
@@ -211,7 +211,7 @@ static enum profile_status find_thread(struct profile_ingest *ingest, uint64_t p
          *out = base_index_next(&ingest->thread_index, hash, &probe)) {
         const struct ingest_thread *thread = &ingest->threads[*out - 1];
 
-        if (thread->process == process && thread->koid == koid)
+        if (thread->process_koid == process && thread->koid == koid)
             return PROFILE_OK;
     }
     *is_new = true;
@@ -265,7 +265,7 @@ static enum profile_status name_koid(struct profile_ingest *ingest, uint64_t koi
     if (status != PROFILE_OK || name == 0 || ingest->koids[id - 1].name == name)
         return status;
     ingest->koids[id - 1].name = name;
-    ingest->koids[id - 1].renamed |= ingest->koids[id - 1].thread != 0;
+    ingest->koids[id - 1].renamed |= ingest->koids[id - 1].thread_id != 0;
     return PROFILE_OK;
 }
 

@@ -17,7 +17,7 @@ struct ingest_process {
 };
 
 struct ingest_thread {
-    uint64_t process; /* koid */
+    uint64_t process_koid;
     uint32_t process_id;
     uint64_t koid;
     profile_id name;
@@ -34,9 +34,9 @@ struct ingest_thread {
 struct ingest_koid {
     uint64_t koid;
     profile_id name;
-    uint32_t thread; /* entity id: the first with a process, else the first; 0: none */
-    bool renamed;    /* since it has threads: they are told at the end */
-    bool scheduled;  /* scheduling records name it */
+    uint32_t thread_id; /* the first with a process, else the first; 0: none */
+    bool renamed;       /* since it has threads: they are told at the end */
+    bool scheduled;     /* scheduling records name it */
 };
 
 /* ---- Functions ---- */

@@ -50,7 +50,7 @@ static enum profile_status add_series(struct profile_ingest *ingest, struct coun
 {
     struct ingest_tracks *tracks = ingest->tracks;
     struct profile_track track = { .kind = PROFILE_TRACK_COUNTER,
-                                   .process = series->process,
+                                   .process_id = series->process_id,
                                    .category = series->category,
                                    .name = series->name,
                                    .series = series->series,
@@ -73,7 +73,7 @@ static enum profile_status find_series(struct profile_ingest *ingest, struct cou
                                        struct profile_error *error)
 {
     struct ingest_tracks *tracks = ingest->tracks;
-    uint64_t hash = base_hash(base_hash(series->process, series->counter_id),
+    uint64_t hash = base_hash(base_hash(series->process_id, series->counter_id),
                               base_hash(base_hash(series->category, series->name), series->series));
     size_t probe;
 
@@ -81,7 +81,7 @@ static enum profile_status find_series(struct profile_ingest *ingest, struct cou
          id = base_index_next(&tracks->series_index, hash, &probe)) {
         const struct counter_series *other = &tracks->series[id - 1];
 
-        if (other->process == series->process && other->counter_id == series->counter_id &&
+        if (other->process_id == series->process_id && other->counter_id == series->counter_id &&
             other->category == series->category && other->name == series->name &&
             other->series == series->series) {
             series->track = other->track;
@@ -127,7 +127,7 @@ static enum profile_status tell_counter(struct profile_ingest *ingest,
                                         uint32_t thread, struct counter_series *series,
                                         struct profile_error *error)
 {
-    struct profile_counter call = { .thread = thread, .ts_ns = record->ts_ns, .exact = arg };
+    struct profile_counter call = { .thread_id = thread, .ts_ns = record->ts_ns, .exact = arg };
     enum profile_status status;
 
     if (!number_of(arg, &call.value)) {
@@ -157,7 +157,7 @@ enum profile_status ingest_counter(struct profile_ingest *ingest, const struct f
     status = ingest_thread(ingest, &record->thread, &thread, error);
     if (status != PROFILE_OK || !ingest->threads[thread - 1].chosen)
         return status;
-    series.process = ingest->threads[thread - 1].process_id;
+    series.process_id = ingest->threads[thread - 1].process_id;
     status = ingest_text(ingest, &record->category, &series.category, error);
     if (status == PROFILE_OK)
         status = ingest_text(ingest, &record->name, &series.name, error);
@@ -178,8 +178,8 @@ enum profile_status ingest_log(struct profile_ingest *ingest, const struct fxt_r
         ingest->notices.unhandled_records++;
         return PROFILE_OK;
     }
-    status = ingest_thread(ingest, &record->thread, &call.thread, error);
-    if (status != PROFILE_OK || !ingest->threads[call.thread - 1].chosen)
+    status = ingest_thread(ingest, &record->thread, &call.thread_id, error);
+    if (status != PROFILE_OK || !ingest->threads[call.thread_id - 1].chosen)
         return status;
     return ingest_sink_status(ingest->sink.log(ingest->sink.context, &call), error);
 }
@@ -217,7 +217,7 @@ enum profile_status ingest_tell_object(struct profile_ingest *ingest,
 
     if (!ingest->sink.object)
         return PROFILE_OK;
-    status = owner_of(ingest, record, &call.process, &wanted, error);
+    status = owner_of(ingest, record, &call.process_id, &wanted, error);
     if (status == PROFILE_OK && wanted)
         status = ingest_text(ingest, &record->name, &call.name, error);
     if (status != PROFILE_OK || !wanted)

@@ -5,7 +5,7 @@
 #include "libprofile/ingest/ingest.h"
 
 struct counter_series {
-    uint32_t process; /* entity id */
+    uint32_t process_id;
     profile_id category, name, series;
     uint64_t counter_id;
     uint32_t track;

@@ -39,7 +39,8 @@ static void forget_flow(struct ingest_flows *flows, uint32_t place)
         any->count--;
     else
         open_table_remove(&flows->table, any);
-    open_table_remove(&flows->table, open_table_find(&flows->table, flow->process, flow->trace_id));
+    open_table_remove(&flows->table,
+                      open_table_find(&flows->table, flow->process_id, flow->trace_id));
     flow->next_free = flows->free_flow;
     flows->free_flow = place;
     flows->open_count--;
@@ -64,7 +65,7 @@ static enum profile_status register_flow(struct ingest_flows *flows, uint32_t pl
                                          struct profile_error *error)
 {
     struct open_flow *flow = &flows->flows[place - 1];
-    struct open_entry *own = open_table_add(&flows->table, flow->process, flow->trace_id);
+    struct open_entry *own = open_table_add(&flows->table, flow->process_id, flow->trace_id);
     struct open_entry *any;
 
     if (!own)
@@ -89,7 +90,7 @@ static enum profile_status begin(struct profile_ingest *ingest, const struct ope
                                  struct profile_error *error)
 {
     struct ingest_flows *flows = ingest->flows;
-    const struct open_entry *own = open_table_find(&flows->table, flow->process, flow->trace_id);
+    const struct open_entry *own = open_table_find(&flows->table, flow->process_id, flow->trace_id);
     enum profile_status status;
     uint32_t place;
 
@@ -119,8 +120,8 @@ static enum profile_status tell(struct profile_ingest *ingest, const struct open
         .in = in->slice,
         .out_ns = out->ts_ns,
         .in_ns = in->ts_ns,
-        .out_thread = out->thread,
-        .in_thread = in->thread,
+        .out_thread_id = out->thread_id,
+        .in_thread_id = in->thread_id,
         .category = out->category,
         .name = out->name,
         .out_args = out->args,
@@ -136,7 +137,7 @@ static enum profile_status go_on(struct profile_ingest *ingest, const struct ope
                                  bool step, struct profile_error *error)
 {
     struct ingest_flows *flows = ingest->flows;
-    uint32_t place = find_flow(flows, here->process, here->trace_id);
+    uint32_t place = find_flow(flows, here->process_id, here->trace_id);
     struct open_flow *flow;
     enum profile_status status;
 
@@ -152,7 +153,7 @@ static enum profile_status go_on(struct profile_ingest *ingest, const struct ope
     }
     flow->slice = here->slice;
     flow->ts_ns = here->ts_ns;
-    flow->thread = here->thread;
+    flow->thread_id = here->thread_id;
     flow->args = here->args;
     return status;
 }
@@ -166,8 +167,8 @@ enum profile_status ingest_flow_take(struct profile_ingest *ingest,
         .trace_id = event->value,
         .ts_ns = event->key.ts_ns,
         .args = ingest_args_of(event),
-        .process = ingest->threads[pair->thread - 1].process_id,
-        .thread = pair->thread,
+        .process_id = ingest->threads[pair->thread_id - 1].process_id,
+        .thread_id = pair->thread_id,
         .category = event->category,
         .name = pair->name,
     };

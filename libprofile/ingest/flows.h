@@ -12,8 +12,8 @@ struct open_flow {
     uint64_t slice; /* where the next arrow begins */
     int64_t ts_ns;
     uint64_t args;
-    uint32_t process; /* entity id */
-    uint32_t thread;
+    uint32_t process_id;
+    uint32_t thread_id;
     profile_id category, name;
     uint32_t next_free;
     bool ambiguous; /* another process began this id meanwhile: only its own process continues it */

@@ -24,9 +24,9 @@ struct sender {
     const struct fxt_record *record;
     struct fidl_message message;
     uint64_t koid;
-    uint32_t process; /* entity ids */
-    uint32_t thread;  /* 0 unknown */
-    bool told;        /* the thread passes the filter */
+    uint32_t process_id;
+    uint32_t thread_id; /* 0 unknown */
+    bool told;          /* the thread passes the filter */
 };
 
 bool ingest_is_heap_message(const struct fxt_record *record)
@@ -57,7 +57,7 @@ static enum profile_status add_module(struct profile_ingest *ingest, const struc
         else if (id == 0)
             ingest->notices.unknown_modules++;
         else
-            status = ingest_map_segment(ingest, sender->process, id, segment.start_address,
+            status = ingest_map_segment(ingest, sender->process_id, id, segment.start_address,
                                         segment.size, segment.relative_address, error);
     }
     return status;
@@ -105,8 +105,8 @@ static struct profile_allocation describe(const struct profile_ingest *ingest,
         .id = block->id,
         .has_time = block->has_time,
         .ts_ns = block->ts_ns,
-        .process = ingest->processes[block->process - 1].koid,
-        .thread = thread_koid(ingest, block->thread),
+        .process_koid = ingest->processes[block->process_id - 1].koid,
+        .thread_koid = thread_koid(ingest, block->thread_id),
         .address = block->address,
         .size_bytes = block->size_bytes,
         .interval_bytes = block->interval_bytes,
@@ -145,8 +145,8 @@ static enum profile_status end_block(struct profile_ingest *ingest, const struct
     struct profile_release call = {
         .has_time = sender->record->has_time,
         .ts_ns = sender->record->has_time ? sender->record->ts_ns : 0,
-        .process = sender->koid,
-        .thread = thread_koid(ingest, sender->thread),
+        .process_koid = sender->koid,
+        .thread_koid = thread_koid(ingest, sender->thread_id),
         .assumed = assumed,
         .allocation = &allocation,
     };
@@ -172,8 +172,8 @@ static enum profile_status add_block(struct profile_ingest *ingest, const struct
         .interval_bytes = interval_of(ingest, sender->record),
         .ts_ns = sender->record->has_time ? sender->record->ts_ns : 0,
         .has_time = sender->record->has_time,
-        .process = sender->process,
-        .thread = sender->thread,
+        .process_id = sender->process_id,
+        .thread_id = sender->thread_id,
         .told = sender->told,
     };
     enum profile_status status = PROFILE_OK;
@@ -196,7 +196,7 @@ static enum profile_status add_block(struct profile_ingest *ingest, const struct
 static enum profile_status take_allocation(struct profile_ingest *ingest,
                                            const struct sender *sender, struct profile_error *error)
 {
-    struct live_block *before = live_find(&ingest->heap->live, sender->process,
+    struct live_block *before = live_find(&ingest->heap->live, sender->process_id,
                                           sender->message.address);
     enum profile_status status = PROFILE_OK;
 
@@ -218,7 +218,7 @@ static enum profile_status take_deallocation(struct profile_ingest *ingest,
                                              const struct sender *sender,
                                              struct profile_error *error)
 {
-    struct live_block *block = live_find(&ingest->heap->live, sender->process,
+    struct live_block *block = live_find(&ingest->heap->live, sender->process_id,
                                          sender->message.address);
 
     if (!sender->message.has_address || !sender->message.has_stack) {
@@ -245,13 +245,13 @@ static enum profile_status find_sender(struct profile_ingest *ingest, struct sen
                                                    : DEFAULT_PROCESS;
     if (sender->record->has_thread && from->process != 0)
         sender->koid = from->process;
-    status = ingest_process(ingest, sender->koid, &sender->process, error);
+    status = ingest_process(ingest, sender->koid, &sender->process_id, error);
     if (status == PROFILE_OK && sender->record->has_thread && from->thread != 0)
         status = ingest_thread(
             ingest, &(struct fxt_thread){ .process = sender->koid, .thread = from->thread },
-            &sender->thread, error);
-    sender->told = sender->thread ? ingest->threads[sender->thread - 1].chosen
-                                  : ingest->options.tid_count == 0;
+            &sender->thread_id, error);
+    sender->told = sender->thread_id ? ingest->threads[sender->thread_id - 1].chosen
+                                     : ingest->options.tid_count == 0;
     return status;
 }
 
@@ -268,7 +268,7 @@ enum profile_status ingest_heap_message(struct profile_ingest *ingest,
         return PROFILE_OK;
     }
     status = find_sender(ingest, &sender, error);
-    if (status != PROFILE_OK || !ingest->processes[sender.process - 1].chosen)
+    if (status != PROFILE_OK || !ingest->processes[sender.process_id - 1].chosen)
         return status;
     ingest->notices.untimed_messages += !record->has_time &&
                                         sender.message.method != FIDL_SET_PROCESS_INFO;
@@ -307,7 +307,7 @@ static enum profile_status list_blocks(const struct live_set *live, const struct
         return profile_no_memory(error);
     *count = 0;
     for (size_t i = 0; live->slots && i <= live->mask; i++)
-        if (live->slots[i].process != 0 && live->slots[i].told)
+        if (live->slots[i].process_id != 0 && live->slots[i].told)
             blocks[(*count)++] = &live->slots[i];
     qsort(blocks, *count, sizeof(struct live_block *), compare_blocks);
     *out = blocks;

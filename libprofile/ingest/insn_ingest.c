@@ -69,7 +69,7 @@ static enum insn_status take_charge(void *context, uint32_t callsite,
 {
     struct insn_thread *thread = context;
     struct ingest_insn *insn = thread->process->insn;
-    uint64_t hash = base_hash(thread->thread, callsite);
+    uint64_t hash = base_hash(thread->thread_id, callsite);
     struct insn_sum *sum;
     size_t probe;
     uint32_t id;
@@ -77,7 +77,7 @@ static enum insn_status take_charge(void *context, uint32_t callsite,
     for (id = base_index_first(&insn->sum_index, hash, &probe); id;
          id = base_index_next(&insn->sum_index, hash, &probe)) {
         sum = &insn->sums[id - 1];
-        if (sum->thread != thread->thread || sum->callsite != callsite)
+        if (sum->thread_id != thread->thread_id || sum->callsite != callsite)
             continue;
         sum->charge.instructions += charge->instructions;
         sum->charge.ticks += charge->ticks;
@@ -88,8 +88,9 @@ static enum insn_status take_charge(void *context, uint32_t callsite,
                         sizeof *insn->sums) ||
         !base_index_reserve(&insn->sum_index))
         return keep(profile_no_memory(&thread->error));
-    insn->sums[insn->sum_count++] =
-        (struct insn_sum){ .thread = thread->thread, .callsite = callsite, .charge = *charge };
+    insn->sums[insn->sum_count++] = (struct insn_sum){ .thread_id = thread->thread_id,
+                                                       .callsite = callsite,
+                                                       .charge = *charge };
     base_index_add(&insn->sum_index, hash, (uint32_t)insn->sum_count);
     return INSN_OK;
 }
@@ -162,7 +163,7 @@ static enum insn_status take_span(void *context, const struct insn_span *span)
         return INSN_OK;
     status = name_of(thread, span, &name);
     if (status == PROFILE_OK)
-        status = ingest_timeline_named(ingest, &event, thread->thread, name, &thread->error);
+        status = ingest_timeline_named(ingest, &event, thread->thread_id, name, &thread->error);
     return keep(status);
 }
 
@@ -189,7 +190,7 @@ static enum profile_status put_instant(struct insn_thread *thread, const char *n
         status = ingest_sink_status(ingest->sink.args(ingest->sink.context, &args), &thread->error);
     }
     if (status == PROFILE_OK)
-        status = ingest_timeline_named(ingest, &event, thread->thread, id, &thread->error);
+        status = ingest_timeline_named(ingest, &event, thread->thread_id, id, &thread->error);
     return status;
 }
 
@@ -281,7 +282,7 @@ static enum profile_status add_thread(struct ingest_insn *insn, const struct fxt
     if (!*out)
         return profile_no_memory(error);
     (*out)->ingest = insn->ingest;
-    (*out)->thread = id;
+    (*out)->thread_id = id;
     (*out)->process_id = insn->ingest->threads[id - 1].process_id;
     (*out)->number = (uint32_t)(insn->thread_count + 1) & 0x3ffff;
     status = open_thread(insn, record, *out, error);
@@ -301,7 +302,7 @@ static struct insn_thread *find_thread(const struct ingest_insn *insn, uint32_t 
 
     for (uint32_t i = base_index_first(&insn->thread_index, base_hash(id, 0), &probe); i;
          i = base_index_next(&insn->thread_index, base_hash(id, 0), &probe))
-        if (insn->threads[i - 1]->thread == id)
+        if (insn->threads[i - 1]->thread_id == id)
             return insn->threads[i - 1];
     return NULL;
 }
@@ -458,11 +459,11 @@ static enum profile_status finish_thread(struct insn_thread *thread, struct prof
 static enum profile_status tell_sum(const struct ingest_insn *insn, const struct insn_sum *sum,
                                     struct profile_error *error)
 {
-    const struct insn_thread *thread = find_thread(insn, sum->thread);
+    const struct insn_thread *thread = find_thread(insn, sum->thread_id);
     const struct profile_ingest *ingest = insn->ingest;
-    const struct ingest_thread *owner = &ingest->threads[sum->thread - 1];
-    const struct profile_executed call = { .process = owner->process,
-                                           .thread = owner->koid,
+    const struct ingest_thread *owner = &ingest->threads[sum->thread_id - 1];
+    const struct profile_executed call = { .process_koid = owner->process_koid,
+                                           .thread_koid = owner->koid,
                                            .callsite = sum->callsite,
                                            .instructions = sum->charge.instructions,
                                            .calls = sum->charge.calls,

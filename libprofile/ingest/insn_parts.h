@@ -61,7 +61,7 @@ void insn_code_release(struct ingest_insn *insn);
 struct insn_thread {
     struct profile_ingest *ingest;
     struct insn_process *process;
-    uint32_t thread; /* entity id */
+    uint32_t thread_id;
     uint32_t process_id;
     uint32_t number; /* of the stream, from 1 */
     struct insn_stream *stream;
@@ -80,7 +80,7 @@ struct insn_section {
 
 /* What was done with one stack of one thread.  */
 struct insn_sum {
-    uint32_t thread; /* entity id */
+    uint32_t thread_id;
     profile_id callsite;
     struct insn_charge charge;
 };

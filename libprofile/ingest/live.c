@@ -18,18 +18,18 @@ struct live_block *live_find(const struct live_set *live, uint32_t process, uint
     for (size_t at = first_slot(live, process, address);; at = (at + 1) & live->mask) {
         struct live_block *block = &live->slots[at];
 
-        if (block->process == 0)
+        if (block->process_id == 0)
             return NULL;
-        if (block->process == process && block->address == address)
+        if (block->process_id == process && block->address == address)
             return block;
     }
 }
 
 static void put(struct live_set *live, const struct live_block *block)
 {
-    size_t at = first_slot(live, block->process, block->address);
+    size_t at = first_slot(live, block->process_id, block->address);
 
-    while (live->slots[at].process != 0)
+    while (live->slots[at].process_id != 0)
         at = (at + 1) & live->mask;
     live->slots[at] = *block;
 }
@@ -47,7 +47,7 @@ static bool reserve(struct live_set *live)
     if (!larger.slots)
         return false;
     for (size_t i = 0; i < count; i++)
-        if (live->slots[i].process != 0)
+        if (live->slots[i].process_id != 0)
             put(&larger, &live->slots[i]);
     free(live->slots);
     *live = larger;
@@ -69,16 +69,16 @@ void live_remove(struct live_set *live, struct live_block *block)
 {
     size_t gap = (size_t)(block - live->slots);
 
-    for (size_t at = (gap + 1) & live->mask; live->slots[at].process != 0;
+    for (size_t at = (gap + 1) & live->mask; live->slots[at].process_id != 0;
          at = (at + 1) & live->mask) {
-        size_t first = first_slot(live, live->slots[at].process, live->slots[at].address);
+        size_t first = first_slot(live, live->slots[at].process_id, live->slots[at].address);
 
         if (((at - first) & live->mask) < ((at - gap) & live->mask))
             continue;
         live->slots[gap] = live->slots[at];
         gap = at;
     }
-    live->slots[gap].process = 0;
+    live->slots[gap].process_id = 0;
     live->count--;
 }
 

@@ -13,8 +13,8 @@ struct live_block {
     uint64_t interval_bytes;
     uint64_t id;
     int64_t ts_ns;
-    uint32_t process; /* entity id; 0: the slot is free */
-    uint32_t thread;  /* entity id; 0 unknown */
+    uint32_t process_id; /* 0: the slot is free */
+    uint32_t thread_id;  /* 0 unknown */
     uint32_t callsite;
     bool has_time;
     bool told; /* the sink was told of it: its thread passes the filter */

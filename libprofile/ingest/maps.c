@@ -246,7 +246,7 @@ static enum profile_status find_module(struct profile_ingest *ingest, uint32_t p
     for (at = base_index_first(&ingest->module_index, hash, &probe); at;
          at = base_index_next(&ingest->module_index, hash, &probe)) {
         *out = &ingest->modules[at - 1];
-        if ((*out)->process == process && (*out)->id == id)
+        if ((*out)->process_id == process && (*out)->id == id)
             return PROFILE_OK;
     }
     status = ingest_reserve(&ingest->modules, &ingest->module_capacity, ingest->module_count,
@@ -254,7 +254,7 @@ static enum profile_status find_module(struct profile_ingest *ingest, uint32_t p
     if (status != PROFILE_OK)
         return status;
     *out = &ingest->modules[ingest->module_count++];
-    **out = (struct map_module){ .process = process, .id = id };
+    **out = (struct map_module){ .process_id = process, .id = id };
     base_index_add(&ingest->module_index, hash, (uint32_t)ingest->module_count);
     return PROFILE_OK;
 }
@@ -267,7 +267,7 @@ static enum profile_status apply_mapping(struct profile_ingest *ingest, uint32_t
         .start = mapping->start, .last = mapping->last, .vaddr = mapping->vaddr, .module = module
     };
     struct profile_mapping call = {
-        .process = ingest->processes[process - 1].koid,
+        .process_koid = ingest->processes[process - 1].koid,
         .module = module,
         .start = mapping->start,
         .limit = mapping->last + (mapping->last < UINT64_MAX), /* the very last byte is cut */
@@ -509,7 +509,7 @@ static enum profile_status resolve_process(const struct profile_ingest *ingest,
                                            struct profile_error *error)
 {
     struct map_replay replay;
-    enum profile_status status = map_replay_open(ingest, queries->process, &replay, error);
+    enum profile_status status = map_replay_open(ingest, queries->process_id, &replay, error);
 
     for (size_t i = 0; i < count && status == PROFILE_OK; i++) {
         status = map_replay_advance(&replay, queries[i].epoch, error);
@@ -523,8 +523,8 @@ static int compare_queries(const void *a, const void *b)
 {
     const struct map_query *left = a, *right = b;
 
-    if (left->process != right->process)
-        return left->process < right->process ? -1 : 1;
+    if (left->process_id != right->process_id)
+        return left->process_id < right->process_id ? -1 : 1;
     return (left->epoch > right->epoch) - (left->epoch < right->epoch);
 }
 
@@ -541,7 +541,7 @@ enum profile_status ingest_map_resolve(struct profile_ingest *ingest, struct map
         return status;
     qsort(queries, count, sizeof *queries, compare_queries);
     for (size_t start = 0; start < count && status == PROFILE_OK; start = end) {
-        for (end = start; end < count && queries[end].process == queries[start].process;)
+        for (end = start; end < count && queries[end].process_id == queries[start].process_id;)
             end++;
         status = resolve_process(ingest, queries + start, end - start, error);
     }

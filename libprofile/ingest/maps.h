@@ -29,7 +29,7 @@ struct map_pending {
 
 /* (process, module id) as records name modules.  */
 struct map_module {
-    uint32_t process; /* entity id */
+    uint32_t process_id;
     uint16_t id;
     profile_id module;           /* 0: its record has not come yet */
     struct map_pending *pending; /* oldest first */
@@ -54,7 +54,7 @@ bool ingest_map_find(const struct profile_ingest *ingest, uint32_t process, uint
 
 /* Which module an address of an epoch belonged to.  */
 struct map_query {
-    uint32_t process; /* entity id */
+    uint32_t process_id;
     uint32_t epoch;
     uint64_t address;
     uint32_t frame;    /* the caller's */

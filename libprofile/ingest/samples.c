@@ -91,8 +91,8 @@ static enum profile_status finish_frame(struct profile_ingest *ingest, struct ra
         return profile_stacks_function_frame(ingest->stacks, PROFILE_TRUNCATED,
                                              strlen(PROFILE_TRUNCATED), &frame->final, error);
     space = &ingest->samples->spaces[frame->space - 1];
-    if (space->epoch != ingest->processes[space->process - 1].epoch || /* the map of the past */
-        !ingest_map_find(ingest, space->process, frame->address, &module, &vaddr) ||
+    if (space->epoch != ingest->processes[space->process_id - 1].epoch || /* the map of the past */
+        !ingest_map_find(ingest, space->process_id, frame->address, &module, &vaddr) ||
         profile_stacks_get_module(ingest->stacks, module).name == 0)
         return PROFILE_OK;
     return profile_stacks_address_frame(ingest->stacks, module, vaddr, &frame->final, error);
@@ -214,7 +214,7 @@ static enum profile_status look_up(struct profile_ingest *ingest, const struct s
                                    struct profile_error *error)
 {
     struct ingest_samples *samples = ingest->samples;
-    struct seen_slot slot = { .thread = stack->thread, .event = stack->event };
+    struct seen_slot slot = { .thread_id = stack->thread, .event = stack->event };
     enum profile_status status;
 
     *out = seen_find(&samples->seen, print);
@@ -378,8 +378,8 @@ static enum profile_status take_sample(struct profile_ingest *ingest,
                            .amount = own->event ? own->amount : own->weight_ns };
     struct profile_sample sample = {
         .ts_ns = record->ts_ns,
-        .process = record->thread.process,
-        .thread = record->thread.thread,
+        .process_koid = record->thread.process,
+        .thread_koid = record->thread.thread,
         .weight_ns = own->weight_ns,
         .event = own->event,
         .amount = own->amount,
@@ -429,11 +429,11 @@ enum profile_status ingest_sample_place(struct profile_ingest *ingest,
     if (!*wanted)
         return status;
     out->ts_ns = record->ts_ns;
-    out->process = record->thread.process;
-    out->thread = record->thread.thread;
+    out->process_koid = record->thread.process;
+    out->thread_koid = record->thread.thread;
     out->weight_ns = ingest->period_ns;
     out->cpu = cpu_of(record->provider);
-    status = ingest_process(ingest, out->process, &process, error);
+    status = ingest_process(ingest, out->process_koid, &process, error);
     return status == PROFILE_OK ? find_space(ingest, process, &out->space, error) : status;
 }
 
@@ -446,8 +446,8 @@ enum profile_status ingest_sample_unwound(struct profile_ingest *ingest,
     };
     struct profile_sample sample = { .ts_ns = place->ts_ns,
                                      .cpu = place->cpu,
-                                     .process = place->process,
-                                     .thread = place->thread,
+                                     .process_koid = place->process_koid,
+                                     .thread_koid = place->thread_koid,
                                      .thread_id = place->thread_id,
                                      .weight_ns = place->weight_ns };
     uint32_t process = ingest->threads[place->thread_id - 1].process_id;
@@ -526,7 +526,7 @@ enum profile_status ingest_return_stack(struct profile_ingest *ingest, uint64_t 
  * address, which would differ from run to run.  */
 static const char *name_of_nowhere(const struct profile_ingest *ingest, uint32_t space)
 {
-    uint32_t process = ingest->samples->spaces[space - 1].process;
+    uint32_t process = ingest->samples->spaces[space - 1].process_id;
     return ingest->processes[process - 1].segments ? PROFILE_ANONYMOUS : PROFILE_UNKNOWN;
 }
 
@@ -546,7 +546,7 @@ static enum profile_status make_frames(struct profile_ingest *ingest, profile_id
         if (samples->frames[i].final)
             continue;
         space = &samples->spaces[samples->frames[i].space - 1];
-        queries[count++] = (struct map_query){ .process = space->process,
+        queries[count++] = (struct map_query){ .process_id = space->process_id,
                                                .epoch = space->epoch,
                                                .address = samples->frames[i].address,
                                                .frame = (uint32_t)i };
@@ -565,9 +565,9 @@ static enum profile_status make_frames(struct profile_ingest *ingest, profile_id
         if (final_frames[i])
             continue;
         if (by_frame[i].module == 0)
-            line.function = ingest_code_find(ingest,
-                                             samples->spaces[samples->frames[i].space - 1].process,
-                                             samples->frames[i].address);
+            line.function = ingest_code_find(
+                ingest, samples->spaces[samples->frames[i].space - 1].process_id,
+                samples->frames[i].address);
         name = name_of_nowhere(ingest, samples->frames[i].space);
         anonymous[i] = by_frame[i].module == 0 && line.function == 0 &&
                        strcmp(name, PROFILE_ANONYMOUS) == 0;
@@ -641,8 +641,8 @@ static int compare_untold(const void *left, const void *right)
 
     if (a->callsite != b->callsite)
         return a->callsite < b->callsite ? -1 : 1;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
+    if (a->thread_id != b->thread_id)
+        return a->thread_id < b->thread_id ? -1 : 1;
     return (a->event > b->event) - (a->event < b->event);
 }
 
@@ -658,7 +658,7 @@ static size_t take_untold(struct ingest_samples *samples, struct untold *untold)
         if (slot->hits == 0)
             continue;
         samples->callsites[slot->callsite - 1].hits += slot->hits;
-        if (slot->thread)
+        if (slot->thread_id)
             untold[count++].slot = slot;
         else
             slot->hits = 0;
@@ -671,7 +671,7 @@ static size_t take_untold(struct ingest_samples *samples, struct untold *untold)
 static enum profile_status tell_slot(struct profile_ingest *ingest, struct seen_slot *slot,
                                      struct profile_error *error)
 {
-    const struct ingest_thread *thread = &ingest->threads[slot->thread - 1];
+    const struct ingest_thread *thread = &ingest->threads[slot->thread_id - 1];
     struct profile_sample_sum sum = { .process_id = thread->process_id,
                                       .callsite = slot->callsite,
                                       .count = slot->hits,
@@ -681,8 +681,8 @@ static enum profile_status tell_slot(struct profile_ingest *ingest, struct seen_
 
     *(slot->event ? &sum.amount : &sum.weight_ns) = slot->amount;
     if (ingest->sink.sums_of_threads) {
-        sum.process = thread->process;
-        sum.thread = thread->koid;
+        sum.process_koid = thread->process_koid;
+        sum.thread_koid = thread->koid;
     }
     slot->hits = slot->amount = 0;
     if (!ingest->sink.sample_sum)

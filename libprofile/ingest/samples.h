@@ -8,7 +8,7 @@
 
 /* A process in one epoch.  */
 struct sample_space {
-    uint32_t process; /* entity id */
+    uint32_t process_id;
     uint32_t epoch;
 };
 
@@ -58,7 +58,7 @@ enum profile_status ingest_sample_event(struct profile_ingest *ingest,
 /* Whose sample it is, and when: what is kept of a record whose stack is found later.  */
 struct sample_place {
     int64_t ts_ns;
-    uint64_t process, thread; /* koids */
+    uint64_t process_koid, thread_koid;
     uint64_t weight_ns;
     uint32_t thread_id;
     uint32_t space; /* of the process, in its present epoch */

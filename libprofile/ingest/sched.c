@@ -160,7 +160,7 @@ enum profile_status ingest_sched_threads(struct profile_ingest *ingest, struct p
         struct fxt_thread thread = { .thread = ingest->koids[i].koid };
         uint32_t id;
 
-        if (ingest->koids[i].scheduled && ingest->koids[i].thread == 0)
+        if (ingest->koids[i].scheduled && ingest->koids[i].thread_id == 0)
             status = ingest_thread(ingest, &thread, &id, error);
     }
     return status;
@@ -175,7 +175,7 @@ static uint32_t thread_of(const struct profile_ingest *ingest, const struct time
 
     if (id == 0 || event->flags & BY_THREAD)
         return id;
-    return ingest->koids[id - 1].thread;
+    return ingest->koids[id - 1].thread_id;
 }
 
 static enum profile_status find_cpu(struct ingest_sched *sched, uint32_t cpu,
@@ -224,13 +224,13 @@ static enum profile_status tell_stretch(struct profile_ingest *ingest, uint32_t 
         .end_ns = end_ns,
         .unfinished = unfinished,
         .cpu = number,
-        .thread = cpu->thread,
+        .thread_id = cpu->thread_id,
         .end_state = end_state,
-        .has_priority = cpu->has_priority && cpu->thread != 0,
-        .priority = cpu->thread != 0 ? cpu->priority : 0,
+        .has_priority = cpu->has_priority && cpu->thread_id != 0,
+        .priority = cpu->thread_id != 0 ? cpu->priority : 0,
     };
 
-    if (!cpu->running || !ingest->sink.sched || !is_wanted(ingest, cpu->thread))
+    if (!cpu->running || !ingest->sink.sched || !is_wanted(ingest, cpu->thread_id))
         return PROFILE_OK;
     return ingest_sink_status(ingest->sink.sched(ingest->sink.context, &call), error);
 }
@@ -279,8 +279,8 @@ static enum profile_status tell_off_cpu(struct profile_ingest *ingest, uint32_t 
     struct profile_off_cpu call = {
         .start_ns = wait->since_ns,
         .end_ns = end_ns,
-        .process = ingest->threads[thread - 1].process,
-        .thread = ingest->threads[thread - 1].koid,
+        .process_koid = ingest->threads[thread - 1].process_koid,
+        .thread_koid = ingest->threads[thread - 1].koid,
         .callsite = wait->callsite,
     };
 
@@ -300,10 +300,10 @@ static enum profile_status tell_wait(struct profile_ingest *ingest, uint32_t thr
         .start_ns = state->since_ns,
         .end_ns = end_ns,
         .unfinished = unfinished,
-        .thread = thread,
+        .thread_id = thread,
         .state = state->state,
         .woken = state->woken,
-        .waker = state->waker && is_wanted(ingest, state->waker) ? state->waker : 0,
+        .waker_id = state->waker_id && is_wanted(ingest, state->waker_id) ? state->waker_id : 0,
         .waker_cpu = state->woken ? state->cpu : 0,
     };
 
@@ -338,9 +338,9 @@ static void lose(const struct profile_ingest *ingest, const struct sched_cpu *cp
 {
     struct sched_thread *state;
 
-    if (!cpu->running || cpu->thread == 0)
+    if (!cpu->running || cpu->thread_id == 0)
         return;
-    state = ingest->threads[cpu->thread - 1].waking;
+    state = ingest->threads[cpu->thread_id - 1].waking;
     if (state && state->state == PROFILE_THREAD_RUNNING)
         state->known = false;
 }
@@ -357,7 +357,7 @@ static enum profile_status take_switch(struct profile_ingest *ingest,
 
     if (status != PROFILE_OK)
         return status;
-    expected = cpu->thread == out;
+    expected = cpu->thread_id == out;
     next.state = waiting_state(event->state);
     status = tell_stretch(ingest, event->pair, event->key.ts_ns, false,
                           expected ? next.state : PROFILE_THREAD_UNKNOWN, error);
@@ -373,7 +373,7 @@ static enum profile_status take_switch(struct profile_ingest *ingest,
         .running = true,
         .has_priority = event->flags & HAS_PRIORITY,
         .since_ns = event->key.ts_ns,
-        .thread = in,
+        .thread_id = in,
         .priority = (int32_t)event->category,
     };
     return status;
@@ -388,10 +388,10 @@ static enum profile_status tell_needless(struct profile_ingest *ingest, uint32_t
     struct profile_thread_state call = {
         .start_ns = wait->since_ns,
         .end_ns = wait->since_ns,
-        .thread = thread,
+        .thread_id = thread,
         .state = wait->state,
         .woken = true,
-        .waker = wait->waker && is_wanted(ingest, wait->waker) ? wait->waker : 0,
+        .waker_id = wait->waker_id && is_wanted(ingest, wait->waker_id) ? wait->waker_id : 0,
         .waker_cpu = wait->cpu,
     };
 
@@ -412,7 +412,7 @@ static enum profile_status take_wakeup(struct profile_ingest *ingest,
         .known = true,
         .woken = true,
         .state = PROFILE_THREAD_RUNNABLE,
-        .waker = thread_of(ingest, event, 32),
+        .waker_id = thread_of(ingest, event, 32),
         .cpu = event->pair,
     };
     struct sched_thread *state;

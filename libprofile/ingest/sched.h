@@ -10,7 +10,7 @@ struct sched_cpu {
     bool running; /* since_ns, thread and priority are known */
     bool has_priority;
     int64_t since_ns;
-    uint32_t thread; /* entity id; 0 idle */
+    uint32_t thread_id; /* 0 idle */
     int32_t priority;
 };
 
@@ -20,7 +20,7 @@ struct sched_thread {
     bool known; /* its state is known */
     bool woken;
     unsigned state; /* enum profile_thread_state_kind */
-    uint32_t waker;
+    uint32_t waker_id;
     uint32_t cpu;        /* it runs there, or was woken from there */
     profile_id callsite; /* of a wait, for the off-CPU profile; 0: not wanted */
 };

@@ -17,13 +17,13 @@ struct seen_print {
 
 struct seen_slot {
     uint64_t half;
-    uint32_t quarter;  /* lower half of the other half */
-    uint32_t callsite; /* raw; 0: free */
-    uint32_t final;    /* of the call site, which is 0 or known from the beginning */
-    uint32_t thread;   /* of the first sample; 0: not of samples */
-    uint32_t event;    /* as in struct profile_sample */
-    uint64_t hits;     /* samples, not told yet */
-    uint64_t amount;   /* of all these samples: nanoseconds, or of the event */
+    uint32_t quarter;   /* lower half of the other half */
+    uint32_t callsite;  /* raw; 0: free */
+    uint32_t final;     /* of the call site, which is 0 or known from the beginning */
+    uint32_t thread_id; /* of the first sample; 0: not of samples */
+    uint32_t event;     /* as in struct profile_sample */
+    uint64_t hits;      /* samples, not told yet */
+    uint64_t amount;    /* of all these samples: nanoseconds, or of the event */
 };
 
 struct seen_stacks {

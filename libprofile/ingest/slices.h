@@ -20,7 +20,7 @@ struct closed_slice {
     uint64_t args, end_args;
     uint64_t number; /* correlation id or scope */
     uint32_t track;
-    uint32_t thread;
+    uint32_t thread_id;
     profile_id category, name;
     uint32_t depth;
     uint32_t flags;

@@ -132,8 +132,8 @@ static enum profile_status tell_span(struct profile_ingest *ingest, uint32_t thr
         .start_ns = slice->start_ns,
         .end_ns = slice->complete ? slice->end_ns : now_ns,
         .self_ns = clamp_ns(duration_ns - slice->child_ns),
-        .process = owner->process,
-        .thread = owner->koid,
+        .process_koid = owner->process_koid,
+        .thread_koid = owner->koid,
         .callsite = callsite,
         .unfinished = why == CLOSE_UNFINISHED,
     };
@@ -186,7 +186,7 @@ static enum profile_status finish_slice(struct profile_ingest *ingest, uint32_t 
         .args = slice->args,
         .end_args = end_args,
         .track = owner->track,
-        .thread = thread,
+        .thread_id = thread,
         .category = slice->category,
         .name = pair->name,
         .depth = (uint32_t)stack->count,
@@ -279,8 +279,8 @@ static enum profile_status need_track(struct profile_ingest *ingest, uint32_t th
 {
     struct ingest_thread *owner = &ingest->threads[thread - 1];
     struct profile_track track = { .kind = PROFILE_TRACK_THREAD,
-                                   .process = owner->process_id,
-                                   .thread = thread };
+                                   .process_id = owner->process_id,
+                                   .thread_id = thread };
     enum profile_status status;
 
     if (owner->track)
@@ -392,7 +392,7 @@ static enum profile_status stack_of(struct profile_ingest *ingest,
 {
     struct ingest_thread *owner;
 
-    *thread = ingest->timeline->pairs[event->pair - 1].thread;
+    *thread = ingest->timeline->pairs[event->pair - 1].thread_id;
     owner = &ingest->threads[*thread - 1];
     if (!owner->stack)
         owner->stack = calloc(1, sizeof *owner->stack);
@@ -451,7 +451,7 @@ static enum profile_status take_instant(struct profile_ingest *ingest, uint32_t 
         .args = ingest_args_of(event),
         .number = event->value,
         .track = ingest->threads[thread - 1].track,
-        .thread = thread,
+        .thread_id = thread,
         .category = event->category,
         .name = ingest->timeline->pairs[event->pair - 1].name,
         .depth = (uint32_t)place.depth,

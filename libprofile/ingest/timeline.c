@@ -34,14 +34,15 @@ static enum profile_status find_pair(struct profile_ingest *ingest, uint32_t thr
          *out = base_index_next(&timeline->pair_index, hash, &probe)) {
         const struct span_pair *pair = &timeline->pairs[*out - 1];
 
-        if (pair->thread == thread && pair->name == name)
+        if (pair->thread_id == thread && pair->name == name)
             return PROFILE_OK;
     }
     status = ingest_reserve(&timeline->pairs, &timeline->pair_capacity, timeline->pair_count,
                             sizeof *timeline->pairs, &timeline->pair_index, error);
     if (status != PROFILE_OK)
         return status;
-    timeline->pairs[timeline->pair_count++] = (struct span_pair){ .thread = thread, .name = name };
+    timeline->pairs[timeline->pair_count++] = (struct span_pair){ .thread_id = thread,
+                                                                  .name = name };
     *out = (uint32_t)timeline->pair_count;
     base_index_add(&timeline->pair_index, hash, *out);
     return PROFILE_OK;
@@ -198,7 +199,7 @@ static enum profile_status release_all(struct profile_ingest *ingest, struct pro
 static uint32_t thread_of(const struct ingest_timeline *timeline,
                           const struct timeline_event *event)
 {
-    return timeline->pairs[event->pair - 1].thread;
+    return timeline->pairs[event->pair - 1].thread_id;
 }
 
 static enum profile_status release_thread(struct profile_ingest *ingest, uint32_t thread,

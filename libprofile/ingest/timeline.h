@@ -36,7 +36,7 @@ struct timeline_event {
 /* A thread and a name of its events.  Events carry this pair, so that the sorted pass needs no
  * look-up.  */
 struct span_pair {
-    uint32_t thread; /* entity id */
+    uint32_t thread_id;
     profile_id name;
     profile_id frame;           /* 0: not made yet */
     uint32_t open;              /* innermost open begin of this name: its place in the stack + 1 */

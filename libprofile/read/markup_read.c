@@ -192,12 +192,12 @@ static bool take_owner(const char *at, const char *limit, struct profile_markup_
     if (!pair)
         pair = take_byte(at, limit, ' ');
     if (pair)
-        pair = take_number(pair, limit, &out->process);
+        pair = take_number(pair, limit, &out->process_koid);
     pair = take_byte(pair, limit, between);
     if (between == ']')
         pair = take_byte(pair, limit, '[');
     if (pair)
-        pair = take_number(pair, limit, &out->thread);
+        pair = take_number(pair, limit, &out->thread_koid);
     return take_byte(pair, limit, end) != NULL;
 }
 
@@ -246,7 +246,7 @@ static enum profile_status tell_mappings(struct reader *reader, struct context *
     for (size_t i = 0; i < context->waiting_count && status == PROFILE_OK; i++) {
         const struct waiting *waiting = &context->waiting[i];
         const struct profile_markup_mapping mapping = {
-            .owner = { .known = owner->known, .process = owner->process },
+            .owner = { .known = owner->known, .process_koid = owner->process_koid },
             .module = waiting->module,
             .start = waiting->start,
             .size_bytes = waiting->size_bytes,
@@ -357,7 +357,7 @@ static enum profile_status add_context(struct reader *reader,
     if (!*out)
         return profile_no_memory(reader->error);
     (*out)->known = owner->known;
-    (*out)->process = owner->process;
+    (*out)->process = owner->process_koid;
     reader->contexts[reader->context_count++] = *out;
     return PROFILE_OK;
 }
@@ -371,7 +371,7 @@ static enum profile_status find_context(struct reader *reader,
     *out = NULL;
     for (size_t i = 0; i < reader->context_count && !*out; i++)
         if (reader->contexts[i]->known == owner->known &&
-            reader->contexts[i]->process == owner->process)
+            reader->contexts[i]->process == owner->process_koid)
             *out = reader->contexts[i];
     if (!*out)
         status = add_context(reader, owner, out);
@@ -541,12 +541,12 @@ static void begin_trace(struct reader *reader, struct trace *trace, struct conte
                         const struct profile_markup_owner *owner)
 {
     trace->context = context;
-    trace->thread = owner->thread;
+    trace->thread = owner->thread_koid;
     trace->owner = *owner;
     if (!owner->known && reader->alone_count == 2)
         trace->owner = (struct profile_markup_owner){ .known = true,
-                                                      .process = reader->alone[0],
-                                                      .thread = reader->alone[1] };
+                                                      .process_koid = reader->alone[0],
+                                                      .thread_koid = reader->alone[1] };
     trace->next = 0;
     trace->count = 0;
     trace->is_cut = trace->has_gap = false;
@@ -559,7 +559,7 @@ static enum profile_status take_frame(struct reader *reader, struct context *con
     const struct profile_markup_frame missing = { .place = PROFILE_MARKUP_NO_FRAME };
     struct profile_markup_frame frame = make_frame(reader, context, node);
     struct trace *trace;
-    enum profile_status status = find_trace(reader, context, owner->thread, &trace);
+    enum profile_status status = find_trace(reader, context, owner->thread_koid, &trace);
 
     if (status == PROFILE_OK && trace->context && node->frame < trace->next)
         status = end_trace(reader, trace);

@@ -272,7 +272,7 @@ static enum profile_status emit_kept(void *context, const struct profile_kept *k
 {
     struct emission *emission = context;
     struct pprof_sample from = { .callsite = kept->callsite,
-                                 .labels = emission->plan->thread_labels[kept->thread - 1],
+                                 .labels = emission->plan->thread_labels[kept->thread_id - 1],
                                  .values = { 1 } };
     struct profile_pprof_sample sample = { .has_time = true,
                                            .ts_ns = kept->ts_ns,

@@ -155,8 +155,9 @@ static enum profile_status plan_samples(struct pprof_plan *plan, struct profile_
     for (size_t i = 0; i < values->count; i++) {
         const struct profile_value *value = profile_value_at(values, i);
 
-        samples[i] =
-            (struct pprof_sample){ value->callsite, plan->thread_labels[value->thread - 1], { 0 } };
+        samples[i] = (struct pprof_sample){ value->callsite,
+                                            plan->thread_labels[value->thread_id - 1],
+                                            { 0 } };
         memcpy(samples[i].values, value->amounts, values->types * sizeof *value->amounts);
     }
     qsort(samples, values->count, sizeof *samples, compare_samples);
@@ -304,7 +305,7 @@ static enum profile_status find_heaviest(struct pprof_plan *plan, struct profile
         return profile_no_memory(error);
     for (size_t i = 0; i < plan->values->count; i++) {
         const struct profile_value *value = profile_value_at(plan->values, i);
-        uint32_t process = profile->threads[value->thread - 1].process_id;
+        uint32_t process = profile->threads[value->thread_id - 1].process_id;
 
         counts[process - 1] = profile_add(counts[process - 1], value->amounts[0]);
     }
@@ -334,7 +335,7 @@ static unsigned likeness(const struct profile *profile, profile_id module,
         return 3;
     if (strcmp(base, command) == 0)
         return 2;
-    return process && place->process == process->koid;
+    return process && place->process_koid == process->koid;
 }
 
 /* The main binary, which is shown as the profile's file: 0 when nothing looks like one.  */

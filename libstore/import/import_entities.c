@@ -113,7 +113,7 @@ static enum profile_status take_mapping(void *context, const struct profile_mapp
     cells = store_writer_row(import->writer, STORE_MAPPING, NULL);
     if (!cells)
         return PROFILE_STOPPED;
-    store_int(&cells[1], store_import_upid_of_koid(import, mapping->process));
+    store_int(&cells[1], store_import_upid_of_koid(import, mapping->process_koid));
     store_int(&cells[2], store_import_module(import, mapping->module));
     if (mapping->has_time)
         store_int(&cells[3], mapping->ts_ns);

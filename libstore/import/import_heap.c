@@ -36,7 +36,7 @@ static enum profile_status take_allocation(void *context,
         .size = allocation->size_bytes,
         .objects = allocation->objects,
         .bytes = allocation->bytes,
-        .process = allocation->process,
+        .process = allocation->process_koid,
         .callsite = allocation->callsite,
         .has_time = allocation->has_time,
     };

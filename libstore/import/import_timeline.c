@@ -83,8 +83,8 @@ static enum profile_status take_track(void *context, const struct profile_track 
     if (!cells || !store_writer_text(import->writer, STORE_TRACK, &cells[2], type, strlen(type)))
         return PROFILE_STOPPED;
     store_int(&cells[1], import->capture_id);
-    store_id(&cells[5], store_import_upid(import, track->process));
-    store_id(&cells[6], store_import_utid(import, track->thread));
+    store_id(&cells[5], store_import_upid(import, track->process_id));
+    store_id(&cells[6], store_import_utid(import, track->thread_id));
     if (track->kind == PROFILE_TRACK_COUNTER)
         store_unsigned(&cells[7], track->counter_id);
     return store_import_sink_status(track->kind == PROFILE_TRACK_THREAD ||

@@ -23,8 +23,8 @@ static bool find_owner(struct reading *reading, const struct profile_markup_owne
                        struct profile_owner_ids *out)
 {
     const struct store_profile_label labels[] = {
-        { .key = reading->pid, .number = (int64_t)owner->process },
-        { .key = reading->tid, .number = (int64_t)owner->thread },
+        { .key = reading->pid, .number = (int64_t)owner->process_koid },
+        { .key = reading->tid, .number = (int64_t)owner->thread_koid },
     };
 
     return store_profiles_labels(reading->profiles, labels, owner->known ? 2 : 0, out);
@@ -107,7 +107,7 @@ static bool write_mapping(struct reading *reading, const struct profile_markup_m
 {
     struct profiles *profiles = reading->profiles;
     uint32_t module = find_module(profiles, mapping->module);
-    int64_t upid = module ? store_profiles_process(profiles, mapping->owner.process, 0) : 0;
+    int64_t upid = module ? store_profiles_process(profiles, mapping->owner.process_koid, 0) : 0;
     struct store_cell *cells = upid
                                    ? store_writer_row(profiles->import->writer, STORE_MAPPING, NULL)
                                    : NULL;

@@ -100,7 +100,7 @@ static enum profile_status take_object(void *context, const struct profile_objec
     if (!object->userspace)
         store_int(&cells[3], object->type);
     store_unsigned(&cells[4], object->userspace ? object->pointer : object->koid);
-    store_id(&cells[5], store_import_upid(import, object->process));
+    store_id(&cells[5], store_import_upid(import, object->process_id));
     store_id(&cells[7], store_timeline_args(import, object->args));
     return store_import_sink_status(
         store_timeline_text(import, STORE_OBJECT, &cells[6], object->name));
@@ -114,7 +114,7 @@ static enum profile_status take_log(void *context, const struct profile_log *log
     if (!cells)
         return PROFILE_STOPPED;
     store_int(&cells[1], log->ts_ns);
-    store_int(&cells[2], store_import_utid(import, log->thread));
+    store_int(&cells[2], store_import_utid(import, log->thread_id));
     import->counts.events++;
     return store_import_sink_status(store_writer_text(import->writer, STORE_LOG, &cells[3],
                                                       log->message.bytes, log->message.length));

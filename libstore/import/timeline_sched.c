@@ -47,7 +47,7 @@ static enum profile_status take_sched(void *context, const struct profile_sched 
     store_int(&cells[2],
               sched->unfinished ? -1 : store_timeline_dur(sched->start_ns, sched->end_ns));
     store_int(&cells[3], sched->cpu);
-    store_int(&cells[4], store_import_utid(import, sched->thread)); /* 0: idle */
+    store_int(&cells[4], store_import_utid(import, sched->thread_id)); /* 0: idle */
     if (sched->has_priority)
         store_int(&cells[6], sched->priority);
     import->counts.sched++;
@@ -65,8 +65,8 @@ static enum profile_status take_state(void *context, const struct profile_thread
     store_int(&cells[1], state->start_ns);
     store_int(&cells[2],
               state->unfinished ? -1 : store_timeline_dur(state->start_ns, state->end_ns));
-    store_int(&cells[3], store_import_utid(import, state->thread));
-    store_id(&cells[5], store_import_utid(import, state->waker));
+    store_int(&cells[3], store_import_utid(import, state->thread_id));
+    store_id(&cells[5], store_import_utid(import, state->waker_id));
     if (state->woken)
         return store_import_sink_status(
             store_writer_text(import->writer, STORE_THREAD_WAIT, &cells[4], "W", 1));

@@ -22,7 +22,8 @@ static enum profile_status take_mapping(void *context, const struct profile_mark
 
     HOLD(mapping->size_bytes > 0 && mapping->start + (mapping->size_bytes - 1) >= mapping->start);
     HOLD(mapping->module && mapping->module->name && mapping->flags <= 7);
-    HOLD(mapping->owner.thread == 0 && (mapping->owner.known || mapping->owner.process == 0));
+    HOLD(mapping->owner.thread_koid == 0 &&
+         (mapping->owner.known || mapping->owner.process_koid == 0));
     fuzz_append(&told->mappings, mapping, sizeof *mapping);
     fuzz_append(&told->digest, mapping->module->name, strlen(mapping->module->name) + 1);
     fuzz_append(&told->digest, &mapping->start, sizeof mapping->start);
@@ -60,8 +61,9 @@ static enum profile_status take_backtrace(void *context,
 
     HOLD(backtrace->frame_count > 0 && backtrace->frame_count <= PROFILE_MARKUP_FRAMES);
     told->backtraces++;
-    fuzz_append(&told->digest, &backtrace->owner.process, sizeof backtrace->owner.process);
-    fuzz_append(&told->digest, &backtrace->owner.thread, sizeof backtrace->owner.thread);
+    fuzz_append(&told->digest, &backtrace->owner.process_koid,
+                sizeof backtrace->owner.process_koid);
+    fuzz_append(&told->digest, &backtrace->owner.thread_koid, sizeof backtrace->owner.thread_koid);
     for (size_t i = 0; i < backtrace->frame_count; i++)
         take_frame(told, &backtrace->frames[i]);
     return PROFILE_OK;

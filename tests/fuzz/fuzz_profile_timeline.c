@@ -71,7 +71,7 @@ static enum profile_status take_track(void *context, const struct profile_track 
     struct told *told = context;
 
     HOLD(track->id == ++told->tracks);
-    HOLD(track->thread <= told->threads);
+    HOLD(track->thread_id <= told->threads);
     note(told, &track->kind, sizeof track->kind);
     return PROFILE_OK;
 }
@@ -99,7 +99,7 @@ static enum profile_status take_slice(void *context, const struct profile_slice 
     HOLD(slice->id == 1 || slice->start_ns >= slices[slice->id - 2].start_ns);
     HOLD(slice->end_ns >= slice->start_ns);
     HOLD(slice->track >= 1 && slice->track <= told->tracks);
-    HOLD(slice->thread >= 1 && slice->thread <= told->threads);
+    HOLD(slice->thread_id >= 1 && slice->thread_id <= told->threads);
     HOLD(has_set(told, slice->args) && has_set(told, slice->end_args));
     HOLD((slice->parent == 0) == (slice->depth == 0) && slice->parent < slice->id);
     if (slice->parent > 0) {
@@ -142,7 +142,7 @@ static enum profile_status take_sched(void *context, const struct profile_sched 
     struct told *told = context;
     int64_t *until;
 
-    HOLD(sched->cpu < MOST_CPUS && sched->thread <= told->threads);
+    HOLD(sched->cpu < MOST_CPUS && sched->thread_id <= told->threads);
     until = time_at(&told->cpus, sched->cpu);
     HOLD(sched->end_ns >= sched->start_ns && sched->start_ns >= *until);
     *until = sched->end_ns;
@@ -156,10 +156,10 @@ static enum profile_status take_state(void *context, const struct profile_thread
     struct told *told = context;
     int64_t *until;
 
-    HOLD(state->thread >= 1 && state->thread <= told->threads);
-    HOLD(state->waker <= told->threads);
+    HOLD(state->thread_id >= 1 && state->thread_id <= told->threads);
+    HOLD(state->waker_id <= told->threads);
     HOLD(state->state != PROFILE_THREAD_RUNNING && state->state != PROFILE_THREAD_UNKNOWN);
-    until = time_at(&told->waits, state->thread - 1);
+    until = time_at(&told->waits, state->thread_id - 1);
     HOLD(state->end_ns >= state->start_ns && state->start_ns >= *until);
     *until = state->end_ns;
     note(told, &state->start_ns, sizeof state->start_ns);
@@ -235,7 +235,7 @@ static void check_flows(const struct told *told)
     for (size_t i = 0; i < told->flows.used / sizeof *flows; i++) {
         HOLD(flows[i].out <= told->last_slice && flows[i].in <= told->last_slice);
         HOLD(flows[i].out == 0 || slices[flows[i].out - 1].start_ns <= flows[i].out_ns);
-        HOLD(flows[i].in == 0 || slices[flows[i].in - 1].thread == flows[i].in_thread);
+        HOLD(flows[i].in == 0 || slices[flows[i].in - 1].thread_id == flows[i].in_thread_id);
     }
 }
 
