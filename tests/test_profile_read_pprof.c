@@ -8,6 +8,7 @@
 #include <fxt/profile_formats.h>
 
 #include "tests/support/allocation.h"
+#include "tests/support/describe.h"
 #include "tests/support/pprof_text.h"
 
 static const char example_text[] =
@@ -171,14 +172,14 @@ static const struct {
     { "a period in bytes", MESSAGE(TYPE "\x62\x01\x07" STRINGS), HEADER("comments of 0 0 0 0\n"),
       "1 unreadable entry" },
     { "a group", MESSAGE(TYPE STRINGS "\x13\x14\x32\x00 and more, of no use to anybody"),
-      HEADER("comments of 0 0 0 0\n"), "unreadable from byte 14 on; 1 unreadable entry" },
+      HEADER("comments of 0 0 0 0\n"), "unreadable from byte 14 on" },
     { "an unreadable entry, and a cut one", MESSAGE("\x10\x07" TYPE STRINGS "\x12\xff\xff\xff\x07"),
       HEADER("comments of 0 0 0 0\n"), "cut short at byte 16; 1 unreadable entry" },
     { "a length that nothing follows", MESSAGE(TYPE STRINGS "\x12\xff\xff\xff\x07"),
       HEADER("comments of 0 0 0 0\n"), "cut short at byte 14" },
     { "a length beyond measure",
       MESSAGE(TYPE STRINGS "\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01 and so on"),
-      HEADER("comments of 0 0 0 0\n"), "cut short at byte 14; 1 unreadable entry" },
+      HEADER("comments of 0 0 0 0\n"), "cut short at byte 14" },
     { "half a tag", MESSAGE(TYPE STRINGS "\x80"), HEADER("comments of 0 0 0 0\n"),
       "cut short at byte 14" },
     { "half a number", MESSAGE(TYPE STRINGS "\x60\x80"), HEADER("comments of 0 0 0 0\n"),
@@ -207,11 +208,16 @@ static const struct {
     { "", 0, "empty" },
     { MESSAGE(TYPE), "a pprof profile without strings" },
     { MESSAGE(TYPE "\x32\x01x"), "a pprof profile whose string 0 is not \"\"" },
-    { MESSAGE("\x0a\x04\x08\x01"), "cut short before its strings" },
+    { MESSAGE("\x0a\x04\x08\x01"), "not a pprof profile, or one that is cut short" },
+    { MESSAGE(TYPE "\x12\x20\x10\x02"), "cut short before its strings" },
     { MESSAGE("once upon a time in the west"), "not a pprof profile" },
+    { MESSAGE("\x13\x14"), "not a pprof profile, or one that is cut short" },
+    { MESSAGE(TYPE "\x12\x02\x10\x02"
+                   "\x13\x14\x32\x00 and more, of no use to anybody"),
+      "a pprof profile that is unreadable from byte 10 on, before its strings" },
     { MESSAGE(STRINGS TYPE "\x48\x05" STRINGS TYPE "\x48\x06 and more"),
-      "several pprof profiles in one file, the second at byte 32: pass them as files of their "
-      "own" },
+      "several pprof profiles in one file, a second time of recording at byte 30: pass them as "
+      "files of their own" },
 };
 
 START_TEST(refuses_what_is_none)
@@ -284,8 +290,13 @@ START_TEST(passes_by_large_entries)
                       1, &options, &notices);
 
     ck_assert_ptr_eq(strstr(text, "0= 1= 2=b \n"), text); /* the others keep their numbers */
-    ck_assert_uint_eq(notices.bad_entries, 1);
+    char damage[200];
+
+    ck_assert_uint_eq(notices.bad_entries, 0);
+    ck_assert_uint_eq(notices.long_entries, 1);
     ck_assert_uint_eq(notices.first_offset, 8);
+    ck_assert(profile_read_describe(&notices, damage, sizeof damage));
+    ck_assert_str_eq(damage, "1 entry or line too long to be read");
     free(text);
 }
 END_TEST
@@ -299,9 +310,73 @@ START_TEST(stops_where_tables_grow_too_large)
 
     ck_assert_int_eq(pprof_read_bytes(bytes.items, bytes.count, 0, &sink, &options, NULL, &error),
                      PROFILE_LIMIT);
-    ck_assert_str_eq(error.message,
-                     "strings, locations and functions take more memory than allowed");
+    ck_assert_str_eq(error.message, "the tables of the profile need more than 500 bytes of memory");
     free(bytes.items);
+}
+END_TEST
+
+static const char *const texts[] = {
+    "P1;T2;/a.py:f:1;/a.py:g:2 10\nP1;T3;/b.py:h:1;/b.py:k:2 20\n",
+    "prog 1 [000] 1.000000: 5 cycles:u:\n\t401000 f+0x1 (/bin/a)\n\t402000 g+0x2 (/bin/b)\n\n",
+    "heap profile: 1: 2 [1: 2] @ heap/1\n1: 2 [1: 2] @ 0x401000 0x402000\n"
+    "#\t0x400fff\tmain.f+0x1\t/src/main.go:1\n",
+};
+
+static enum profile_status read_text(const char *text, size_t table_bytes,
+                                     struct profile_error *error)
+{
+    const struct profile_read_options options = { .size = sizeof options,
+                                                  .table_bytes = table_bytes };
+    const struct profile_pprof_sink sink = { .size = sizeof sink };
+    struct source source = { .bytes = (const uint8_t *)text, .left = strlen(text) };
+    const struct fxt_input_options from = {
+        .size = sizeof from, .read = read_source, .context = &source, .as_stream = true
+    };
+    struct fxt_input *input = NULL;
+    enum profile_status status;
+
+    ck_assert_int_eq(fxt_input_open(&from, &input, NULL), FXT_OK);
+    status = profile_read(input, &sink, &options, NULL, error);
+    fxt_input_close(input);
+    return status;
+}
+
+/* At whatever table the limit is reached, its message stays, and memory is not what is short.  */
+START_TEST(limits_of_texts_keep_their_message)
+{
+    enum profile_status status;
+    struct profile_error error;
+    char expected[200];
+    size_t bytes = 8;
+
+    while ((status = read_text(texts[_i], bytes, &error)) != PROFILE_OK) {
+        (void)snprintf(expected, sizeof expected,
+                       "the tables of the profile need more than %zu bytes of memory", bytes);
+        ck_assert_int_eq(status, PROFILE_LIMIT);
+        ck_assert_str_eq(error.message, expected);
+        bytes += 8;
+    }
+    ck_assert_uint_gt(bytes, 500);
+    ck_assert_int_eq(read_text(texts[_i], SIZE_MAX, &error), PROFILE_OK);
+}
+END_TEST
+
+/* Formats without tables that begin well: nothing was damaged, or everything after the start.  */
+static const struct {
+    const char *bytes;
+    const char *message;
+} empty_texts[] = {
+    { "# austin: 3.6.0\n# mode: wall\n", "the text of Austin without samples" },
+    { "# austin: 3.6.0\nno stack\n", "the text of Austin, but no sample of it can be read" },
+    { "--- heapz 1 ---\nformat = java\n", "a profile of Java as text without samples" },
+};
+
+START_TEST(texts_without_samples_are_called_so)
+{
+    struct profile_error error;
+
+    ck_assert_int_eq(read_text(empty_texts[_i].bytes, 0, &error), PROFILE_MALFORMED);
+    ck_assert_str_eq(error.message, empty_texts[_i].message);
 }
 END_TEST
 
@@ -547,6 +622,10 @@ static Suite *suite(void)
     tcase_add_loop_test(hostile, survives_any_bit_flipped, 0, 2);
     tcase_add_test(hostile, passes_by_large_entries);
     tcase_add_test(hostile, stops_where_tables_grow_too_large);
+    tcase_add_loop_test(hostile, limits_of_texts_keep_their_message, 0,
+                        (int)(sizeof texts / sizeof *texts));
+    tcase_add_loop_test(hostile, texts_without_samples_are_called_so, 0,
+                        (int)(sizeof empty_texts / sizeof *empty_texts));
     tcase_add_test(hostile, ends_when_the_sink_says_so);
     tcase_add_test(hostile, says_why_reading_failed);
     tcase_add_test(hostile, says_why_the_temporary_file_failed);

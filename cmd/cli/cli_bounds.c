@@ -185,6 +185,11 @@ bool cli_bounds_exceeded(uint64_t written)
     return bounds.holds_files && written > bounds.output_bytes;
 }
 
+bool cli_bounds_are_of_readers(const char *message)
+{
+    return strstr(message, "bytes of memory") || strstr(message, "too long to be read");
+}
+
 void cli_bounds_explain(const char *message)
 {
     const char *what = NULL;
@@ -197,6 +202,8 @@ void cli_bounds_explain(const char *message)
         what = "output or temporary files";
         bytes = bounds.output_bytes;
     }
+    if (bounds.holds_memory && cli_bounds_are_of_readers(message))
+        cli_note("if the input is neither damaged nor hostile, --no-limit lifts this limit");
     if (what)
         cli_note("%s MiB of %s is the limit for such an input: if it is neither damaged nor "
                  "hostile, --no-limit takes it",

@@ -27,6 +27,10 @@ bool cli_bounds_take(int key);
 
 bool cli_bounds_are_lifted(void); /* by the option */
 
+/* Whether a message is about the bounds that readers of profiles have of their own, which
+ * --no-limit lifts, too.  */
+bool cli_bounds_are_of_readers(const char *message);
+
 /* Set the bounds for these files and folders, unless --no-limit was given; "-" is standard input.
  * Again for more inputs: their sizes are added.  */
 void cli_bounds_begin(const struct cli_texts *inputs);

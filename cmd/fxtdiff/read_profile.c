@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hex.h"
 #include "base/numbering.h"
+#include "cmd/cli/cli_bounds.h"
 #include "cmd/cli/cli_input.h"
 #include "cmd/fxtdiff/readers.h"
 
@@ -64,6 +65,15 @@ static enum cli_exit open_input(const char *path, const char *label, int *fd,
         return CLI_OK;
     cli_error("%s: out of memory", label);
     return CLI_ENVIRONMENT;
+}
+
+static struct profile_read_options limits_of_reading(void)
+{
+    size_t most = cli_bounds_are_lifted() ? SIZE_MAX : 0;
+
+    return (struct profile_read_options){ .size = sizeof(struct profile_read_options),
+                                          .table_bytes = most,
+                                          .entry_bytes = most };
 }
 
 /* What to say and return of a reader's status.  */
@@ -373,13 +383,14 @@ enum cli_exit diff_read_pprof(struct diff_runs *runs, enum compare_side side, co
                                        .function = take_function,
                                        .location = take_location,
                                        .sample = take_sample };
+    const struct profile_read_options limits = limits_of_reading();
     struct profile_read_notices notices;
     struct fxt_input *input;
     int fd;
     enum cli_exit status = open_input(path, label, &fd, &input);
 
     if (status == CLI_OK) {
-        status = finish(&job, profile_read(input, &sink, NULL, &notices, &job.error), &notices);
+        status = finish(&job, profile_read(input, &sink, &limits, &notices, &job.error), &notices);
         job.run->cost = job.cost;
         job.run->samples = count_samples(&job);
     }
@@ -483,6 +494,7 @@ enum cli_exit diff_read_folded(struct diff_runs *runs, enum compare_side side, c
                        .stacks = profile_stacks_of(runs->profile),
                        .label = label };
     struct profile_folded_sink sink = { .size = sizeof sink, .context = &job, .line = take_line };
+    const struct profile_read_options limits = limits_of_reading();
     struct profile_read_notices notices;
     struct fxt_input *input;
     int fd;
@@ -490,7 +502,7 @@ enum cli_exit diff_read_folded(struct diff_runs *runs, enum compare_side side, c
 
     job.run->type_assumed = true;
     if (status == CLI_OK) {
-        status = finish(&job, profile_read_folded(input, &sink, NULL, &notices, &job.error),
+        status = finish(&job, profile_read_folded(input, &sink, &limits, &notices, &job.error),
                         &notices);
         job.run->cost = job.cost;
         job.run->samples = job.cost / sample_value(&job);

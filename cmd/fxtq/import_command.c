@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "cmd/cli/cli_bounds.h"
 #include "cmd/cli/cli_trace.h"
 #include "cmd/cli/symbol_options.h"
 #include "cmd/fxtq/fxtq.h"
@@ -202,7 +203,8 @@ static void count_capture(struct settings *settings, int64_t capture)
 
 static void say_known(const struct settings *settings, const char *label, int64_t capture)
 {
-    cli_note("%s: already in %s, as capture %lld", label, settings->output, (long long)capture);
+    if (!settings->quiet)
+        cli_note("%s: already in %s, as capture %lld", label, settings->output, (long long)capture);
 }
 
 static enum cli_exit read_records(struct settings *settings, struct cli_trace *trace,
@@ -293,6 +295,13 @@ static enum cli_exit import_trace(struct settings *settings, struct store *store
 /* ---- One profile ---- */
 
 /* What importing came to; the exit status.  */
+/* After a message: which option lifts the limit that it is about, if it is about one.  */
+static void note_limit(const char *message)
+{
+    if (cli_bounds_are_of_readers(message))
+        cli_note("if you trust the input, 'fxtq import --no-limit' lifts this limit");
+}
+
 static enum cli_exit tell_profile(struct settings *settings, const char *label, uint64_t limit,
                                   enum store_status status,
                                   const struct store_profile_result *result,
@@ -308,14 +317,21 @@ static enum cli_exit tell_profile(struct settings *settings, const char *label, 
         cli_error("%s: %s", label, error->message);
         return CLI_DAMAGED;
     }
+    if (status != STORE_OK && result->is_of_input) {
+        cli_error("%s: %s", label, error->message);
+        note_limit(error->message);
+        return CLI_ENVIRONMENT;
+    }
     if (status != STORE_OK)
         return fail(settings, label, limit, error);
     if (!settings->quiet) {
         cli_note("%s: imported a profile into %s", label, settings->output);
         print_samples(result->samples, result->callsites);
     }
-    if (result->is_damaged)
+    if (result->is_damaged) {
         cli_error("%s: %s", label, result->damage);
+        note_limit(result->damage);
+    }
     return result->is_damaged || (settings->reading.strict && result->has_notices) ? CLI_DAMAGED
                                                                                    : CLI_OK;
 }

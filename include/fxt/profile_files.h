@@ -66,16 +66,17 @@ struct profile_read_notices {
     /* Damage: the file violates its format.  */
     bool cut;                /* the file ends inside an entry, or its compressed data end early */
     bool corrupt;            /* its compressed data cannot be unpacked any further */
-    bool stopped;            /* after a bad entry whose length is unknown: nothing more is read */
-    uint64_t bad_entries;    /* entries that cannot be decoded or are too large: left out */
+    bool stopped;            /* at a bad entry whose length is unknown: nothing more is read */
+    uint64_t bad_entries;    /* entries and lines that cannot be decoded: left out */
+    uint64_t long_entries;   /* entries and lines over options.entry_bytes: left out */
     uint64_t bad_ids;        /* entries with id 0 or an id that was used before: left out */
     uint64_t bad_strings;    /* references past the string table: read as "" */
     uint64_t bad_references; /* to locations and functions that do not exist: reported as 0 */
     uint64_t bad_samples;    /* with more or fewer values than sample types: left out */
-    uint64_t bad_lines;      /* folded: lines without a number at the end, or too long: left out */
-    uint64_t first_offset;   /* uncompressed bytes before the first of cut, bad_entries, bad_lines;
-                              * 0 if there is none.  Bad samples and references are found after the
-                              * end */
+    uint64_t bad_lines;      /* folded: lines without a number at the end: left out */
+    uint64_t first_offset;   /* uncompressed bytes before the first of cut, bad_entries,
+                              * long_entries, bad_lines; 0 if there is none.  Bad samples and
+                              * references are found after the end */
     uint64_t end_offset;     /* where reading ended early: cut, corrupt or stopped; else 0 */
     /* Not damage.  */
     uint64_t lost_mappings;  /* mapping ids of locations that do not exist: read as 0, none */
@@ -91,7 +92,8 @@ PROFILE_API bool profile_read_is_damaged(const struct profile_read_notices *noti
 PROFILE_API bool profile_read_describe(const struct profile_read_notices *notices, char *text,
                                        size_t size);
 
-/* Limits.  If a member is 0, the value in brackets is used.  */
+/* Limits.  If a member is 0, the value in brackets is used; SIZE_MAX: none but 2 GiB for an
+ * entry.  */
 struct profile_read_options {
     size_t size;               /* sizeof(struct profile_read_options) */
     const char *temporary_dir; /* for samples read before the tables; NULL: $TMPDIR, else /tmp */

@@ -218,7 +218,7 @@ struct store_import_options {
     bool arm64;       /* as in struct profile_ingest_options */
     /* The number of bytes, or slightly more, by which the store may grow.  An import that would
      * exceed it ends with STORE_TOO_LARGE.  A hostile file of a megabyte can expand to gigabytes.
-     * 0: no limit.  */
+     * 0: no limit, nor one on the memory of readers of profiles (profile_read_options).  */
     uint64_t most_bytes;
     struct sym_session *session; /* as in struct profile_ingest_options; may be NULL */
 };
@@ -284,6 +284,8 @@ struct store_profile_result {
     bool is_damaged;    /* the file violates its format; table damage has the details */
     bool has_notices;   /* there were irregularities that are not damage: likewise */
     char damage[400];   /* as a phrase, NUL-terminated; "" if there is none */
+    /* On failures, the only member that is set: reading the input failed, not writing the store. */
+    bool is_of_input;
 };
 
 /* Import a profile, which has samples without times, from input, to its end.  The input is read as
@@ -291,8 +293,8 @@ struct store_profile_result {
  * capture with rows of profile_sample and profile_value; frames, call sites, symbols and
  * callsite_sum are shared with traces.  Like the import of a trace, it is one transaction; no other
  * call is needed to open or close it.  options->arm64 is ignored.  *out (out may be NULL) is filled
- * in on STORE_OK and on STORE_KNOWN, which sets only capture_id.  The caller keeps ownership of the
- * input.
+ * in on STORE_OK, on STORE_KNOWN, which sets only capture_id, and on failures, which set only
+ * is_of_input.  The caller keeps ownership of the input.
  *
  * Returns STORE_OK, also for a damaged profile, whose readable part is imported; STORE_KNOWN;
  * STORE_MALFORMED: nothing of the profile can be read, and nothing was changed; STORE_LIMIT,

@@ -7,6 +7,7 @@
 #include "libprofile/read/byte_source.h"
 
 #define WINDOW_BYTES ((size_t)64 << 10)
+#define MOST_ENTRY   ((size_t)2 << 30)
 
 void source_open(struct source *source, struct fxt_input *input,
                  const struct profile_read_options *options, struct profile_error *error)
@@ -133,6 +134,12 @@ static void skip_line(struct source *source)
     }
 }
 
+/* Whether the line is the last one, of compressed data that end early: it may have any end.  */
+static bool is_torn(const struct source *source, size_t end, size_t there)
+{
+    return end == there && source->ended && (source->corrupt || fxt_input_is_cut(source->input));
+}
+
 bool source_line(struct source *source, size_t most, const char **line, size_t *length)
 {
     size_t end = find_end(source, most);
@@ -140,7 +147,7 @@ bool source_line(struct source *source, size_t most, const char **line, size_t *
 
     *line = NULL;
     *length = end;
-    if (source->status != PROFILE_OK || there == 0)
+    if (source->status != PROFILE_OK || there == 0 || is_torn(source, end, there))
         return false;
     if (end > most) {
         skip_line(source);
@@ -169,14 +176,23 @@ struct profile_read_options read_options(const struct profile_read_options *opti
         chosen.table_bytes = (size_t)1 << 30;
     if (chosen.entry_bytes == 0)
         chosen.entry_bytes = (size_t)16 << 20;
+    if (chosen.entry_bytes > MOST_ENTRY)
+        chosen.entry_bytes = MOST_ENTRY;
     return chosen;
+}
+
+enum profile_status fail_tables(struct profile_error *error, size_t most)
+{
+    return profile_fail(error, PROFILE_LIMIT,
+                        "the tables of the profile need more than %zu bytes of memory", most);
 }
 
 /* ---- Notices ---- */
 
 void note_damage(struct profile_read_notices *notices, uint64_t offset)
 {
-    if (!notices->cut && !notices->corrupt && notices->bad_entries == 0 && notices->bad_lines == 0)
+    if (!notices->cut && !notices->corrupt && !notices->stopped && notices->bad_entries == 0 &&
+        notices->long_entries == 0 && notices->bad_lines == 0)
         notices->first_offset = offset;
 }
 
@@ -198,8 +214,8 @@ void note_packed_end(struct profile_read_notices *notices, const struct source *
 bool profile_read_is_damaged(const struct profile_read_notices *notices)
 {
     return notices->cut || notices->corrupt || notices->stopped || notices->bad_entries ||
-           notices->bad_ids || notices->bad_strings || notices->bad_references ||
-           notices->bad_samples || notices->bad_lines;
+           notices->long_entries || notices->bad_ids || notices->bad_strings ||
+           notices->bad_references || notices->bad_samples || notices->bad_lines;
 }
 
 /* Append a part to text, which has room for size bytes and stays NUL-terminated.  */
@@ -219,8 +235,9 @@ bool profile_read_describe(const struct profile_read_notices *notices, char *tex
         const char *one, *many;
     } parts[] = {
         { notices->bad_entries, " unreadable entry", " unreadable entries" },
-        { notices->bad_lines, " line without a count, or too long",
-          " lines without a count, or too long" },
+        { notices->long_entries, " entry or line too long to be read",
+          " entries or lines too long to be read" },
+        { notices->bad_lines, " line without a count", " lines without a count" },
         { notices->bad_ids, " entry of id 0 or of one used before",
           " entries of id 0 or of one used before" },
         { notices->bad_strings, " string that is not in the table",

@@ -35,12 +35,15 @@ void source_take(struct source *source, size_t size); /* of those that stand the
 bool source_skip(struct source *source, uint64_t size);
 
 /* The next line, taken: its length without the line end, borrowed at *line until the next call.
- * Lines over most bytes are passed over: *line is then NULL.  False at the end, or after a
- * failure.  */
+ * Lines over most bytes are passed over: *line is then NULL.  False at the end, after a failure,
+ * and at a line whose end is missing because compressed data are cut or corrupt.  */
 bool source_line(struct source *source, size_t most, const char **line, size_t *length);
 
 /* Bounds that the caller chose, or those that are given to who chose none.  */
 struct profile_read_options read_options(const struct profile_read_options *options);
+
+/* The tables of a profile need more than most bytes: PROFILE_LIMIT, with a message.  */
+enum profile_status fail_tables(struct profile_error *error, size_t most);
 
 /* Remember where the first damage lies.  */
 void note_damage(struct profile_read_notices *notices, uint64_t offset);

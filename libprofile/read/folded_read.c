@@ -262,7 +262,7 @@ static enum profile_status read_lines(struct reader *reader)
 
     while (status == PROFILE_OK) {
         uint64_t offset = reader->source.offset;
-        uint64_t bad = reader->notices.bad_lines;
+        uint64_t bad = reader->notices.bad_lines + reader->notices.long_entries;
 
         if (!source_line(&reader->source, reader->options.entry_bytes, &line, &length))
             break;
@@ -270,10 +270,10 @@ static enum profile_status read_lines(struct reader *reader)
         if (line && length > 0 && line[length - 1] == '\r')
             length--;
         if (!line)
-            reader->notices.bad_lines++;
+            reader->notices.long_entries++;
         else if (trim_end(line, length) > 0)
             status = take_line(reader, line, length);
-        if (bad == 0 && reader->notices.bad_lines > 0)
+        if (bad == 0 && reader->notices.bad_lines + reader->notices.long_entries > 0)
             reader->notices.first_offset = offset;
     }
     return status;
@@ -297,7 +297,9 @@ enum profile_status profile_read_folded(struct fxt_input *input,
     note_packed_end(&reader.notices, &reader.source);
     if (status == PROFILE_OK && reader.notices.lines == 0 && reader.notices.bad_lines > 0)
         status = profile_fail(error, PROFILE_MALFORMED,
-                              "not folded stacks: no line ends in a count");
+                              reader.notices.long_entries == 0
+                                  ? "not folded stacks: no line ends in a count"
+                                  : "not folded stacks: no line that can be read ends in a count");
     if (notices)
         *notices = reader.notices;
     source_release(&reader.source);

@@ -4,6 +4,8 @@
 
 #include "libprofile/read/gather.h"
 
+#define INDEX_BYTES 16 /* of an index, for each of its keys */
+
 void gather_open(struct gather *gather, struct fxt_input *input,
                  const struct profile_read_options *options, struct profile_error *error)
 {
@@ -11,7 +13,6 @@ void gather_open(struct gather *gather, struct fxt_input *input,
     source_open(&gather->source, input, &gather->options, error);
     spool_open(&gather->spool, gather->options.temporary_dir, gather->options.sample_bytes);
     gather->bytes_left = gather->options.table_bytes;
-    gather->strings.arena.limit = gather->options.table_bytes;
     (void)gather_string(gather, "", 0);
 }
 
@@ -36,6 +37,26 @@ static void fail(struct gather *gather, enum profile_status status)
         gather->status = status;
 }
 
+/* A failure that came before keeps its message.  */
+static void fail_memory(struct gather *gather)
+{
+    if (gather->status == PROFILE_OK)
+        gather->status = profile_no_memory(gather->error);
+}
+
+/* Count bytes that the tables take.  False: they are too many, or there was a failure before.  */
+static bool charge(struct gather *gather, size_t bytes)
+{
+    if (gather->status != PROFILE_OK)
+        return false;
+    if (bytes > gather->bytes_left) {
+        gather->status = fail_tables(gather->error, gather->options.table_bytes);
+        return false;
+    }
+    gather->bytes_left -= bytes;
+    return true;
+}
+
 /* Room for count items, within the limit of the tables.  */
 static void *grow(struct gather *gather, void *items, size_t *capacity, size_t count, size_t size)
 {
@@ -45,16 +66,10 @@ static void *grow(struct gather *gather, void *items, size_t *capacity, size_t c
     if (gather->status != PROFILE_OK)
         return NULL;
     bigger = base_grow(items, capacity, count, size);
-    if (!bigger) {
-        fail(gather, profile_no_memory(gather->error));
-    } else if ((*capacity - before) * size > gather->bytes_left) {
-        gather->bytes_left = 0;
-        fail(gather, profile_fail(gather->error, PROFILE_LIMIT,
-                                  "the tables of the profile need more than %zu bytes",
-                                  gather->options.table_bytes));
-    } else {
-        gather->bytes_left -= (*capacity - before) * size;
-    }
+    if (!bigger)
+        fail_memory(gather);
+    else
+        (void)charge(gather, (*capacity - before) * size);
     return bigger;
 }
 
@@ -75,7 +90,7 @@ bool gather_line(struct gather *gather, const char **line, size_t *length)
         }
         if (*line)
             break;
-        gather_bad_line(gather);
+        gather_long_line(gather);
     }
     if (gather->status != PROFILE_OK)
         return false;
@@ -94,18 +109,25 @@ void gather_bad_line(struct gather *gather)
     gather->notices.bad_entries++;
 }
 
+void gather_long_line(struct gather *gather)
+{
+    note_damage(&gather->notices, gather->line_offset);
+    gather->notices.long_entries++;
+}
+
 /* ---- Tables ---- */
 
 uint32_t gather_string(struct gather *gather, const char *bytes, size_t length)
 {
+    bool is_new = false;
     uint32_t number = gather->status == PROFILE_OK
-                          ? base_texts_add(&gather->strings, bytes, length, NULL)
+                          ? base_texts_add(&gather->strings, bytes, length, &is_new)
                           : 0;
 
-    if (number == 0 && gather->status == PROFILE_OK)
-        fail(gather, profile_fail(gather->error, PROFILE_LIMIT,
-                                  "the strings of the profile need more than %zu bytes",
-                                  gather->options.table_bytes));
+    if (number == 0)
+        fail_memory(gather);
+    else if (is_new)
+        (void)charge(gather, length + 1 + sizeof *gather->strings.items + INDEX_BYTES);
     return number ? number - 1 : 0;
 }
 
@@ -144,10 +166,15 @@ uint32_t gather_mapping(struct gather *gather, const struct profile_pprof_mappin
 static uint32_t add_pair(struct gather *gather, struct base_pairs *pairs, uint64_t a, uint64_t b,
                          bool *is_new)
 {
-    uint32_t number = gather->status == PROFILE_OK ? base_pairs_add(pairs, a, b, is_new) : 0;
+    bool is_added = false;
+    uint32_t number = gather->status == PROFILE_OK ? base_pairs_add(pairs, a, b, &is_added) : 0;
 
     if (number == 0)
-        fail(gather, profile_no_memory(gather->error));
+        fail_memory(gather);
+    else if (is_added && !charge(gather, sizeof *pairs->items + INDEX_BYTES))
+        number = 0;
+    if (is_new)
+        *is_new = is_added;
     return number;
 }
 
@@ -233,7 +260,7 @@ void gather_push(struct gather *gather, uint32_t location)
                        sizeof *gather->stack))
         gather->stack[gather->stack_count++] = location;
     else
-        fail(gather, profile_no_memory(gather->error));
+        fail_memory(gather);
 }
 
 void gather_label(struct gather *gather, const char *key, uint32_t string, int64_t number,
@@ -249,7 +276,7 @@ void gather_label(struct gather *gather, const char *key, uint32_t string, int64
                        sizeof *gather->labels))
         gather->labels[gather->label_count++] = label;
     else
-        fail(gather, profile_no_memory(gather->error));
+        fail_memory(gather);
 }
 
 /* A sample in the spool: this, the labels, the values, the locations.  */
@@ -269,12 +296,12 @@ void gather_end(struct gather *gather)
     if (gather->status != PROFILE_OK)
         return;
     if (stack > UINT32_MAX / 4 || labels > UINT32_MAX / 4) {
-        gather_bad_line(gather);
+        gather_long_line(gather);
         return;
     }
     bytes = malloc(sizeof head + labels + values + stack);
     if (!bytes) {
-        fail(gather, profile_no_memory(gather->error));
+        fail_memory(gather);
         return;
     }
     memcpy(bytes, &head, sizeof head);

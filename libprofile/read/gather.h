@@ -61,10 +61,11 @@ void gather_open(struct gather *gather, struct fxt_input *input,
 void gather_release(struct gather *gather);
 
 /* The next line without blanks at its ends.  False at the end of the input, or after a failure.
- * Lines over options.entry_bytes count as bad.  */
+ * Lines over options.entry_bytes count as too long.  */
 bool gather_line(struct gather *gather, const char **line, size_t *length);
-/* Count the last line as damage: it makes no sense.  */
+/* Count the last line as damage: it makes no sense, or it is too long.  */
 void gather_bad_line(struct gather *gather);
+void gather_long_line(struct gather *gather);
 
 /* A string's index in the table: 0 is "".  */
 uint32_t gather_string(struct gather *gather, const char *bytes, size_t length);

@@ -662,7 +662,10 @@ static enum profile_status read_all(struct reader *reader)
     if (status == PROFILE_OK)
         status = end_traces(reader, NULL);
     if (status == PROFILE_OK && reader->number > 0 && reader->notices.elements == 0)
-        status = profile_fail(reader->error, PROFILE_MALFORMED, "no symbolizer markup in it");
+        status = profile_fail(reader->error, PROFILE_MALFORMED,
+                              reader->notices.kinds[PROFILE_MARKUP_LONG_LINE].count > 0
+                                  ? "no symbolizer markup in the lines that can be read"
+                                  : "no symbolizer markup in it");
     return status;
 }
 
@@ -691,7 +694,7 @@ static struct profile_read_options bounds(const struct profile_read_options *opt
         chosen.entry_bytes = (size_t)1 << 20;
     if (chosen.table_bytes == 0)
         chosen.table_bytes = (size_t)64 << 20;
-    return chosen;
+    return read_options(&chosen);
 }
 
 enum profile_status profile_read_markup(struct fxt_input *input,

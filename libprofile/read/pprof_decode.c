@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libprofile/read/byte_source.h"
 #include "libprofile/read/pprof_tables.h"
 #include "schemas/profile.pb.h"
 
@@ -39,8 +40,7 @@ static bool charge(struct pprof_tables *tables, size_t bytes)
         tables->bytes_left -= bytes;
         return true;
     }
-    tables->status = profile_fail(tables->error, PROFILE_LIMIT,
-                                  "strings, locations and functions take more memory than allowed");
+    tables->status = fail_tables(tables->error, tables->most_bytes);
     return false;
 }
 

@@ -25,7 +25,9 @@ struct reader {
     const struct profile_pprof_sink *sink;
     struct profile_error *error;
     enum profile_status status;
-    bool again; /* time_nanos came twice: a second profile */
+    bool looks_right; /* the first bytes are those of a profile */
+    bool again;       /* time_nanos came twice: a second profile */
+    uint64_t again_offset;
     /* Scratch.  */
     struct profile_pprof_line *lines;
     size_t line_capacity;
@@ -95,11 +97,15 @@ bool profile_is_pprof(const void *start, size_t length)
 
 /* ---- Fields of Profile ---- */
 
+/* The field is still at the source.  */
 static void set_time(struct reader *reader, uint64_t number)
 {
     struct profile_pprof_header *header = &reader->tables.header;
 
-    reader->again |= header->time_ns != 0;
+    if (header->time_ns != 0) {
+        reader->again = true;
+        reader->again_offset = reader->source.offset;
+    }
     header->time_ns = (int64_t)number;
 }
 
@@ -135,6 +141,12 @@ static void take_number(struct reader *reader, uint32_t field, uint64_t number)
     }
 }
 
+static void note_long_entry(struct reader *reader, uint64_t offset)
+{
+    note_damage(&reader->notices, offset);
+    reader->notices.long_entries++;
+}
+
 static void note_bad_entry(struct reader *reader, uint64_t offset)
 {
     note_damage(&reader->notices, offset);
@@ -149,12 +161,10 @@ static void note_cut(struct reader *reader, uint64_t offset)
 /* At the end of the file an entry is cut.  Elsewhere nothing tells where the next one is.  */
 static void note_end(struct reader *reader, bool at_end, uint64_t offset)
 {
-    if (at_end) {
+    if (at_end)
         note_cut(reader, offset);
-    } else {
+    else
         note_early_end(&reader->notices, &reader->notices.stopped, offset);
-        reader->notices.bad_entries++;
-    }
 }
 
 /* An entry that is not decoded, because of what it is or of its size.  */
@@ -177,8 +187,10 @@ static bool take_entry(struct reader *reader, uint32_t field, size_t head, uint6
 
     if (length > reader->options.entry_bytes) {
         source_take(source, head);
-        note_bad_entry(reader, offset);
-        return pass_by(reader, field, length, offset);
+        if (!pass_by(reader, field, length, offset))
+            return false; /* it is cut */
+        note_long_entry(reader, offset);
+        return true;
     }
     if (source_need(source, head + (size_t)length) < head + length) {
         note_cut(reader, offset);
@@ -261,10 +273,34 @@ static enum profile_status first_failure(const struct reader *reader)
     return reader->source.status != PROFILE_OK ? reader->source.status : reader->tables.status;
 }
 
+/* No string was read, not even the first: why, as a phrase.  */
+static enum profile_status fail_without_strings(const struct reader *reader)
+{
+    const struct profile_read_notices *notices = &reader->notices;
+    /* Damage may come before what profile_is_pprof() looks at is over.  */
+    bool is_profile = reader->looks_right ||
+                      (reader->tables.type_count > 0 && reader->spool.count > 0);
+
+    if (notices->stopped && is_profile)
+        return profile_fail(reader->error, PROFILE_MALFORMED,
+                            "a pprof profile that is unreadable from byte %llu on, before its "
+                            "strings",
+                            (unsigned long long)notices->end_offset);
+    return profile_fail(reader->error, PROFILE_MALFORMED, "%s",
+                        notices->corrupt ? "compressed data that cannot be unpacked"
+                        : reader->source.offset == 0 && !notices->cut && !notices->stopped ? "empty"
+                        : notices->cut && is_profile ? "cut short before its strings"
+                        : notices->cut ? "not a pprof profile, or one that is cut short"
+                        : is_profile   ? "a pprof profile without strings"
+                                       : "not a pprof profile");
+}
+
 static enum profile_status read_message(struct reader *reader)
 {
     struct pprof_tables *tables = &reader->tables;
+    size_t there = source_need(&reader->source, PROFILE_SNIFF_BYTES);
 
+    reader->looks_right = there > 0 && profile_is_pprof(source_bytes(&reader->source), there);
     while (first_failure(reader) == PROFILE_OK && take_field(reader) && !reader->again)
         ;
     if (first_failure(reader) != PROFILE_OK)
@@ -272,16 +308,11 @@ static enum profile_status read_message(struct reader *reader)
     note_packed_end(&reader->notices, &reader->source);
     if (reader->again)
         return profile_fail(reader->error, PROFILE_MALFORMED,
-                            "several pprof profiles in one file, the second at byte %llu: "
-                            "pass them as files of their own",
-                            (unsigned long long)reader->source.offset);
+                            "several pprof profiles in one file, a second time of recording at "
+                            "byte %llu: pass them as files of their own",
+                            (unsigned long long)reader->again_offset);
     if (tables->string_count == 0)
-        return profile_fail(reader->error, PROFILE_MALFORMED, "%s",
-                            reader->notices.cut       ? "cut short before its strings"
-                            : reader->notices.corrupt ? "compressed data that cannot be unpacked"
-                            : reader->notices.bad_entries ? "not a pprof profile"
-                            : reader->source.offset == 0  ? "empty"
-                                                          : "a pprof profile without strings");
+        return fail_without_strings(reader);
     if (tables->strings[0].length != 0)
         return profile_fail(reader->error, PROFILE_MALFORMED,
                             "a pprof profile whose string 0 is not \"\"");
@@ -528,7 +559,7 @@ enum profile_status pprof_read_source(struct source *source, const struct profil
     spool_open(&reader.spool, reader.options.temporary_dir, reader.options.sample_bytes);
     reader.tables.notices = &reader.notices;
     reader.tables.error = error;
-    reader.tables.bytes_left = reader.options.table_bytes;
+    reader.tables.most_bytes = reader.tables.bytes_left = reader.options.table_bytes;
     status = read_message(&reader);
     if (status == PROFILE_OK)
         status = tell_all(&reader);

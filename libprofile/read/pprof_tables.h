@@ -33,8 +33,8 @@ struct numbers {
 struct pprof_tables {
     struct profile_read_notices *notices;
     struct profile_error *error;
-    enum profile_status status; /* of the first failure that ends the reading */
-    size_t bytes_left;          /* of what the tables may take */
+    enum profile_status status;    /* of the first failure that ends the reading */
+    size_t most_bytes, bytes_left; /* of what the tables may take */
 
     struct base_arena arena; /* bytes of strings */
     struct profile_text *strings;

@@ -65,7 +65,10 @@ static enum profile_status read_format(struct gather *gather, size_t format,
     memcpy(&chosen, sink, sink->size < sizeof chosen ? sink->size : sizeof chosen);
     note_packed_end(&gather->notices, &gather->source);
     if (gather->status == PROFILE_OK && (!any || gather->type_count == 0))
-        return profile_fail(gather->error, PROFILE_MALFORMED, "%s, but nothing of it can be read",
+        return profile_fail(gather->error, PROFILE_MALFORMED,
+                            profile_read_is_damaged(&gather->notices)
+                                ? "%s, but no sample of it can be read"
+                                : "%s without samples",
                             formats[format].name);
     return gather_emit(gather, &chosen);
 }

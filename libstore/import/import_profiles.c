@@ -94,11 +94,12 @@ bool store_profiles_fail(struct profiles *profiles, enum profile_status status,
 {
     struct store_import *import = profiles->import;
 
-    switch (status) {
-    case PROFILE_OK:
+    if (status == PROFILE_OK)
         return true;
-    case PROFILE_STOPPED: /* by us, who have said why */
+    if (status == PROFILE_STOPPED) /* by us, who have said why */
         return false;
+    profiles->result->is_of_input = true;
+    switch (status) {
     case PROFILE_NO_MEMORY:
         return store_import_fail(import, STORE_NO_MEMORY, "out of memory");
     case PROFILE_LIMIT:
@@ -209,5 +210,7 @@ enum store_status store_import_profile(struct store *store,
         *out = result;
     else if (out && status == STORE_KNOWN)
         *out = (struct store_profile_result){ .capture_id = result.capture_id };
+    else if (out)
+        *out = (struct store_profile_result){ .is_of_input = result.is_of_input };
     return status;
 }

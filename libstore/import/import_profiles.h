@@ -187,6 +187,13 @@ bool store_profiles_early_end(struct profiles *profiles,
 bool store_profiles_fail(struct profiles *profiles, enum profile_status status,
                          const struct profile_error *error);
 
+/* What profile_read_options.table_bytes and entry_bytes are: without a limit on the store there is
+ * none on them.  */
+static inline size_t store_profiles_most(const struct profiles *profiles)
+{
+    return profiles->import->store->most_bytes == 0 ? SIZE_MAX : 0;
+}
+
 /* Bytes that were read, for the capture's identity: what profile_read_options.seen takes.  */
 void store_profiles_seen(void *context, const void *bytes, size_t length);
 

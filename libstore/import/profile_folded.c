@@ -123,7 +123,11 @@ static bool write_notices(struct reading *reading, const struct profile_read_not
     return store_profiles_early_end(profiles, notices) &&
            store_profiles_damage(profiles, "bad_lines", notices->bad_lines,
                                  store_profiles_first_bad(notices), true,
-                                 "lines without a count, or too long") &&
+                                 "lines without a count") &&
+           store_profiles_damage(profiles, "long_entries", notices->long_entries,
+                                 notices->bad_lines ? UINT64_MAX
+                                                    : store_profiles_first_bad(notices),
+                                 true, "lines that are too long to be read") &&
            store_profiles_damage(profiles, "narrow_lines", reading->narrow_lines, UINT64_MAX, true,
                                  "lines with one count in a file of two");
 }
@@ -135,6 +139,8 @@ bool store_profiles_read_folded(struct profiles *profiles, struct fxt_input *inp
                                         .context = &reading,
                                         .line = take_line };
     struct profile_read_options options = { .size = sizeof options,
+                                            .table_bytes = store_profiles_most(profiles),
+                                            .entry_bytes = store_profiles_most(profiles),
                                             .seen = store_profiles_seen,
                                             .seen_context = profiles };
     struct profile_read_notices notices;

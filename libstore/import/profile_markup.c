@@ -163,6 +163,8 @@ bool store_profiles_read_markup(struct profiles *profiles, struct fxt_input *inp
                                               .mapping = take_mapping,
                                               .backtrace = take_backtrace };
     const struct profile_read_options options = { .size = sizeof options,
+                                                  .table_bytes = store_profiles_most(profiles),
+                                                  .entry_bytes = store_profiles_most(profiles),
                                                   .seen = store_profiles_seen,
                                                   .seen_context = profiles };
     struct profile_markup_notices notices;

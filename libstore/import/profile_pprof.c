@@ -470,6 +470,10 @@ static bool write_notices(struct reading *reading, const struct profile_read_not
            store_profiles_damage(profiles, "bad_entries", notices->bad_entries,
                                  store_profiles_first_bad(notices), true,
                                  "entries that cannot be read") &&
+           store_profiles_damage(profiles, "long_entries", notices->long_entries,
+                                 notices->bad_entries ? UINT64_MAX
+                                                      : store_profiles_first_bad(notices),
+                                 true, "entries or lines that are too long to be read") &&
            store_profiles_damage(profiles, "bad_ids", notices->bad_ids, UINT64_MAX, true,
                                  "entries of id 0 or of one used before") &&
            store_profiles_damage(profiles, "bad_strings", notices->bad_strings, UINT64_MAX, true,
@@ -514,6 +518,8 @@ bool store_profiles_read_pprof(struct profiles *profiles, struct fxt_input *inpu
                                        .sample = take_sample };
     struct profile_read_options options = { .size = sizeof options,
                                             .temporary_dir = profiles->import->store->temporary_dir,
+                                            .table_bytes = store_profiles_most(profiles),
+                                            .entry_bytes = store_profiles_most(profiles),
                                             .seen = store_profiles_seen,
                                             .seen_context = profiles };
     struct profile_read_notices notices;

@@ -91,6 +91,8 @@ grep -qF 'type=3 size=9 packets={ftrace_events: 1, track_event: 1}' dumped || fa
 sql one.fxtq .dump >before
 "$fxtq" import one.fxt.zst -o one.fxtq 2>again || fail "known capture: status $?"
 grep -q 'already in .*, as capture 1' again || fail "a known capture is not noticed: $(cat again)"
+"$fxtq" import -q one.fxt.zst -o one.fxtq 2>again || fail "known capture, quietly: status $?"
+[ ! -s again ] || fail "import -q prints: $(cat again)"
 [ "$(sql one.fxtq 'SELECT count(*) FROM capture')" = 1 ] || fail "a known capture was added"
 sql one.fxtq .dump | cmp - before || fail "a known capture changed the store"
 [ "$(sql one.fxtq 'PRAGMA journal_mode')" = delete ] || fail "the store stays in WAL mode"
