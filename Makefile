@@ -430,7 +430,7 @@ $(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,base perf ptlist $(f
 $(O)/tests/fuzz/fuzz_trace_transfer: $(O)/sampler-capture/trace/transfer.o
 $(O)/tests/fuzz/fuzz_trace_manager: $(addprefix $(O)/sampler-capture/trace/,channel.o manager.o transfer.o)
 # Callers from copies of stacks.
-$(O)/tests/fuzz/fuzz_perf_trace: $(O)/cmd/cli/perf_unwind.o
+$(O)/tests/fuzz/fuzz_perf_trace: $(addprefix $(O)/cmd/cli/,cuts.o perf_unwind.o)
 # What a program says of the code that it makes.
 $(O)/tests/fuzz/fuzz_capture_jit: $(O)/sampler-capture/cpu/jit_files.o
 

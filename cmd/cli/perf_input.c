@@ -306,6 +306,7 @@ static void report_early_ends(const struct cli_perf *perf)
 {
     char text[400], more[80] = "";
     uint64_t continued = perf_trace_counts(perf->trace)->continued_stacks;
+    struct cli_cuts cuts;
 
     if (!cli_perf_unwind_describe(perf->unwind, text, sizeof text))
         return;
@@ -314,6 +315,8 @@ static void report_early_ends(const struct cli_perf *perf)
     cli_note("%s: stacks that end early: %s%s%s", perf->source.label, text, more,
              can_copy_more(perf) ? "; perf record --call-graph dwarf,65528 copies more of a stack"
                                  : "");
+    cuts = cli_perf_unwind_cuts(perf->unwind);
+    cli_cuts_print(&cuts, "  ", CLI_CUTS_REMEDY);
 }
 
 /* Bytes of hardware that are not in the result.  */

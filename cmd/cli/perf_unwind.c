@@ -17,6 +17,8 @@ struct object {
     bool is_known;
     struct sym_module *module;  /* NULL: not found */
     struct unwind_table *table; /* NULL: none */
+    const char *name;           /* borrowed */
+    uint64_t cuts;              /* stacks that ended early in it */
 };
 
 struct cli_perf_unwind {
@@ -26,6 +28,7 @@ struct cli_perf_unwind {
     size_t object_count, object_capacity;
     size_t table_bytes;
     uint64_t stacks, ends[UNWIND_END_COUNT];
+    uint64_t nowhere;                   /* stacks that ended early in code of no file */
     const struct perf_trace_copy *copy; /* that is unwound */
 };
 
@@ -83,6 +86,7 @@ static const struct object *object_of(struct cli_perf_unwind *unwind,
     if (object->is_known)
         return object;
     object->is_known = true;
+    object->name = place->object.name;
     if (sym_session_module(unwind->session, &key, &object->module, NULL) != SYM_OK)
         object->module = NULL;
     if (object->module)
@@ -124,6 +128,22 @@ static enum unwind_machine machine_of(const char *arch)
     return arch && strcmp(arch, "riscv64") == 0 ? UNWIND_RISCV64 : UNWIND_NO_MACHINE;
 }
 
+/* For a stack that ended early because of a module.  */
+static void count_cut(struct cli_perf_unwind *unwind, const struct unwind_stack *stack)
+{
+    uint64_t last = unwind_lookup_address(stack, stack->count - 1);
+    struct perf_trace_place place;
+
+    if (stack->end == UNWIND_END_COMPLETE || stack->end == UNWIND_END_NO_STACK ||
+        stack->end == UNWIND_END_NO_ROOM)
+        return;
+    if (unwind->copy->find(unwind->copy->finder, last, &place) && place.number > 0 &&
+        place.number <= unwind->object_count)
+        unwind->objects[place.number - 1].cuts++;
+    else
+        unwind->nowhere++;
+}
+
 size_t cli_perf_unwind_stack(struct cli_perf_unwind *unwind, const struct perf_trace_copy *copy,
                              uint64_t *addresses, size_t capacity, bool *is_whole)
 {
@@ -144,6 +164,7 @@ size_t cli_perf_unwind_stack(struct cli_perf_unwind *unwind, const struct perf_t
     piece.address = unwind_stack_pointer(&registers);
     if (unwind_walk(unwind->walker, &registers, &memory, &map, &stack) != UNWIND_OK)
         return 0;
+    count_cut(unwind, &stack);
     for (size_t i = 1; i < stack.count; i++)
         addresses[i] += found[i] == UNWIND_FOUND_SIGNAL;
     unwind->stacks++;
@@ -174,4 +195,24 @@ bool cli_perf_unwind_describe(const struct cli_perf_unwind *unwind, char *text, 
         used += length > 0 ? (size_t)length : 0;
     }
     return true;
+}
+
+struct cli_cuts cli_perf_unwind_cuts(const struct cli_perf_unwind *unwind)
+{
+    struct cli_cuts cuts = { .count = 0 };
+    struct cli_cut cut = { .module = NULL, .stacks = unwind->nowhere };
+
+    cli_cuts_add(&cuts, &cut);
+    for (size_t i = 0; i < unwind->object_count; i++) {
+        const struct object *object = &unwind->objects[i];
+
+        cut = (struct cli_cut){ .module = object->name,
+                                .stacks = object->cuts,
+                                .has_file = object->table != NULL,
+                                .problem = object->table
+                                               ? unwind_table_report(object->table)->problem
+                                               : "" };
+        cli_cuts_add(&cuts, &cut);
+    }
+    return cuts;
 }

@@ -4,6 +4,7 @@
 
 #include <fxt/symbolize.h>
 
+#include "cmd/cli/cuts.h"
 #include "libperf/perf_trace.h"
 
 struct cli_perf_unwind;
@@ -21,5 +22,8 @@ size_t cli_perf_unwind_stack(struct cli_perf_unwind *unwind, const struct perf_t
 bool cli_perf_unwind_describe(const struct cli_perf_unwind *unwind, char *text, size_t size);
 /* Whether copies of stacks were smaller than their stacks, or the stacks damaged.  */
 bool cli_perf_unwind_ended_with_copies(const struct cli_perf_unwind *unwind);
+
+/* The modules in which most stacks ended early.  Names are borrowed until perf_trace_close().  */
+struct cli_cuts cli_perf_unwind_cuts(const struct cli_perf_unwind *unwind);
 
 #endif /* CLI_PERF_UNWIND_H */

@@ -1,5 +1,7 @@
 /* Traces in: records to the ingest, one ingest a trace, all into one profile.  */
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +10,7 @@
 
 #include "cmd/cli/cli_input.h"
 #include "cmd/cli/cli_trace.h"
+#include "cmd/cli/cuts.h"
 #include "cmd/fxt2pprof/convert.h"
 
 /* All members of the struct are counters.  */
@@ -107,6 +110,18 @@ static void hint(const char *path)
     cli_input_close(path, fd);
 }
 
+static void print_cuts(const struct cli_trace *trace, const struct profile_ingest *ingest)
+{
+    struct cli_cuts cuts = { .count = 0 };
+    struct profile_cut cut;
+    char prefix[PATH_MAX + 2];
+
+    for (size_t i = 0; profile_ingest_cut_at(ingest, i, &cut); i++)
+        cli_cuts_add_profile(&cuts, &cut);
+    (void)snprintf(prefix, sizeof prefix, "%s: ", trace->path);
+    cli_cuts_print(&cuts, prefix, CLI_CUTS_REMEDY);
+}
+
 static enum cli_exit read_trace(const struct settings *settings,
                                 const struct cli_trace_files *files,
                                 const struct cli_trace_options *trace_options, uint64_t number,
@@ -139,6 +154,8 @@ static enum cli_exit read_trace(const struct settings *settings,
         status = ingest_trace(settings, &trace, profile, ingest, totals);
         refuse_untimed(settings, &trace, profile_ingest_notices(ingest)->untimed_messages > 0);
         add_notices(&totals->notices, profile_ingest_notices(ingest));
+        if (!settings->quiet)
+            print_cuts(&trace, ingest);
         totals->records += trace.records;
         totals->damage += fxt_damage_total(fxt_reader_damage(trace.reader), false);
     }

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "cmd/cli/cli_bounds.h"
 #include "cmd/cli/cli_trace.h"
+#include "cmd/cli/cuts.h"
 #include "cmd/cli/symbol_options.h"
 #include "cmd/fxtq/fxtq.h"
 #include "cmd/fxtq/input_kind.h"
@@ -177,6 +178,16 @@ static void print_notices(const struct profile_notices *notices)
             cli_note("  note: %s %s", cli_grouped(notice.count), notice.phrase);
 }
 
+static void print_cuts(const struct store_import *import)
+{
+    struct cli_cuts cuts = { .count = 0 };
+    struct profile_cut cut;
+
+    for (size_t i = 0; store_import_cut_at(import, i, &cut); i++)
+        cli_cuts_add_profile(&cuts, &cut);
+    cli_cuts_print(&cuts, "  ", CLI_CUTS_REMEDY);
+}
+
 static void print_summary(const char *output, const struct store_import *import, const char *name)
 {
     const struct store_import_counts *counts = store_import_counted(import);
@@ -192,6 +203,7 @@ static void print_summary(const char *output, const struct store_import *import,
     if (counts->sched)
         cli_note("  %s on a CPU", cli_counted(counts->sched, "time", "times"));
     print_notices(store_import_notices(import));
+    print_cuts(import);
 }
 
 /* A capture is in the store, new or not.  */

@@ -691,6 +691,19 @@ PROFILE_API enum profile_status profile_ingest_finish(struct profile_ingest *ing
 PROFILE_API const struct profile_notices *profile_ingest_notices(
     const struct profile_ingest *ingest);
 
+/* A module in which raw stacks ended before their outermost function was reached.  */
+struct profile_cut {
+    const char *module;  /* its name, borrowed from the stacks of the ingest; NULL: no module */
+    uint64_t stacks;     /* that ended in it, except by the end of the copied memory; may be 0 */
+    bool has_file;       /* its file was found and read */
+    const char *problem; /* if it was: why rows of its unwind tables are missing, or "" */
+};
+
+/* Fill in the cut with that index; the first index is 0.  Returns false if there are no more.  Only
+ * after profile_ingest_finish().  */
+PROFILE_API bool profile_ingest_cut_at(const struct profile_ingest *ingest, size_t index,
+                                       struct profile_cut *out);
+
 PROFILE_API void profile_ingest_close(struct profile_ingest *ingest); /* accepts NULL */
 
 /* ---- Profile: sums ---- */

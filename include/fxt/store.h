@@ -263,6 +263,9 @@ struct store_import_counts {
 STORE_API int64_t store_import_capture(const struct store_import *import);
 STORE_API const struct store_import_counts *store_import_counted(const struct store_import *import);
 STORE_API const struct profile_notices *store_import_notices(const struct store_import *import);
+/* Modules in which raw stacks ended early, as profile_ingest_cut_at().  */
+STORE_API bool store_import_cut_at(const struct store_import *import, size_t index,
+                                   struct profile_cut *out);
 
 /* Close the import.  An import that was not finished is undone.  Accepts NULL.  */
 STORE_API void store_import_close(struct store_import *import);

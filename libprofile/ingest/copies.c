@@ -33,6 +33,7 @@ struct copy_head {
 struct module_table {
     bool is_known;
     struct unwind_table *table; /* NULL: none */
+    uint64_t cuts;              /* stacks that ended early in it */
 };
 
 struct ingest_copies {
@@ -40,6 +41,7 @@ struct ingest_copies {
     uint64_t end;
     struct unwind_walker *walker;
     struct module_table *tables; /* by module - 1 */
+    uint64_t nowhere;            /* stacks that ended early in no module */
     size_t table_count;
     size_t table_bytes;
     struct map_replay *replays; /* by process - 1 */
@@ -195,20 +197,28 @@ struct finder {
     const struct map_replay *map;
 };
 
+/* 0: no module.  */
+static profile_id module_at(const struct finder *finder, uint64_t address,
+                            const struct map_segment **segment)
+{
+    profile_id id = 0;
+
+    *segment = map_replay_find(finder->map, address);
+    if (*segment)
+        id = ingest_map_module_of(finder->ingest, *segment);
+    return id <= finder->ingest->copies->table_count ? id : 0;
+}
+
 static void find(void *context, uint64_t address, struct unwind_place *out)
 {
     const struct finder *finder = context;
-    struct ingest_copies *copies = finder->ingest->copies;
-    const struct map_segment *segment = map_replay_find(finder->map, address);
+    const struct map_segment *segment;
+    profile_id id = module_at(finder, address, &segment);
     struct module_table *module;
-    profile_id id;
 
-    if (!segment)
+    if (id == 0)
         return;
-    id = ingest_map_module_of(finder->ingest, segment);
-    if (id == 0 || id > copies->table_count)
-        return;
-    module = &copies->tables[id - 1];
+    module = &finder->ingest->copies->tables[id - 1];
     if (!module->is_known)
         module->table = open_table(finder->ingest, id);
     module->is_known = true;
@@ -226,6 +236,7 @@ struct found_stack {
     uint8_t found[MAX_FRAMES];
     size_t count;
     enum unwind_end end;
+    uint64_t last;                 /* the lookup address of the outermost frame */
     uint8_t words[8 * MAX_FRAMES]; /* little-endian, as the words of a record */
 };
 
@@ -248,6 +259,8 @@ static enum profile_status walk(struct finder *finder, const struct unwind_regis
     if (unwind_walk(finder->ingest->copies->walker, registers, &memory, &map, &stack) ==
         UNWIND_NO_MEMORY)
         return profile_no_memory(error);
+    if (stack.count > 0)
+        out->last = unwind_lookup_address(&stack, stack.count - 1);
     for (size_t i = 0; i < stack.count; i++)
         if (first + i > 0 && (i == 0 || stack.found[i] == UNWIND_FOUND_SIGNAL))
             stack.addresses[i]++;
@@ -284,15 +297,27 @@ static bool find_guest(const struct copy *copy, const struct found_stack *stack,
     return true;
 }
 
-static void count_end(struct profile_notices *notices, enum unwind_end end)
+/* A stack that ended early at this address.  */
+static void count_cut(const struct finder *finder, uint64_t address)
 {
-    switch (end) {
+    struct ingest_copies *copies = finder->ingest->copies;
+    const struct map_segment *segment;
+    profile_id id = module_at(finder, address, &segment);
+
+    *(id ? &copies->tables[id - 1].cuts : &copies->nowhere) += 1;
+}
+
+static void count_end(const struct finder *finder, const struct found_stack *stack)
+{
+    struct profile_notices *notices = &finder->ingest->notices;
+
+    switch (stack->end) {
     case UNWIND_END_COMPLETE:
     case UNWIND_END_NO_ROOM: /* a truncated stack */
-        break;
+        return;
     case UNWIND_END_NO_STACK:
         notices->short_copies++;
-        break;
+        return;
     case UNWIND_END_NO_TABLE:
         notices->untabled_copies++;
         break;
@@ -303,6 +328,7 @@ static void count_end(struct profile_notices *notices, enum unwind_end end)
         notices->refused_copies++;
         break;
     }
+    count_cut(finder, stack->last);
 }
 
 static enum profile_status unwind_copy(struct profile_ingest *ingest,
@@ -328,10 +354,10 @@ static enum profile_status unwind_copy(struct profile_ingest *ingest,
     status = walk(&finder, &registers, &copy, stack, error);
     if (status != PROFILE_OK)
         return status;
-    count_end(&ingest->notices, stack->end);
+    count_end(&finder, stack);
     if (find_guest(&copy, stack, &registers)) {
         status = walk(&finder, &registers, &copy, stack, error);
-        count_end(&ingest->notices, stack->end);
+        count_end(&finder, stack);
     }
     for (size_t i = 0; i < stack->count; i++) {
         uint64_t word = htole64(stack->addresses[i]);
@@ -391,6 +417,30 @@ enum profile_status ingest_copies_finish(struct profile_ingest *ingest, struct p
     free(stack);
     free(bytes);
     return status;
+}
+
+bool profile_ingest_cut_at(const struct profile_ingest *ingest, size_t index,
+                           struct profile_cut *out)
+{
+    const struct ingest_copies *copies = ingest->copies;
+    const struct module_table *module;
+
+    if (!copies || !copies->tables || index > copies->table_count)
+        return false;
+    if (index == copies->table_count) {
+        *out = (struct profile_cut){ .stacks = copies->nowhere, .problem = "" };
+        return true;
+    }
+    module = &copies->tables[index];
+    *out = (struct profile_cut){
+        .module = profile_stacks_text(
+            ingest->stacks, profile_stacks_get_module(ingest->stacks, (profile_id)(index + 1)).name,
+            NULL),
+        .stacks = module->cuts,
+        .has_file = module->table != NULL,
+        .problem = module->table ? unwind_table_report(module->table)->problem : ""
+    };
+    return true;
 }
 
 void ingest_copies_release(struct profile_ingest *ingest)

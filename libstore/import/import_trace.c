@@ -405,3 +405,8 @@ const struct profile_notices *store_import_notices(const struct store_import *im
 {
     return profile_ingest_notices(import->ingest);
 }
+
+bool store_import_cut_at(const struct store_import *import, size_t index, struct profile_cut *out)
+{
+    return profile_ingest_cut_at(import->ingest, index, out);
+}

@@ -12,8 +12,6 @@
 #define DEFAULT_BUFFER_SIZE (8U << 20)
 #define DEFAULT_STACK_SIZE  (32U << 10)
 
-#define MAX_CUTS 3
-
 struct session {
     enum session_state state;
     /* Configured.  */
@@ -30,7 +28,6 @@ struct session {
     struct kernel kernel;
     bool kernel_written;
     struct session_cpu_loss *cpu_losses; /* owned; room for every CPU */
-    struct unwinding_cut cuts[MAX_CUTS];
     size_t buffer_size;
     /* Of the last failure.  */
     int write_errno;
@@ -581,8 +578,7 @@ static void fill_unwound(struct session *session, struct session_result *result)
         return;
     }
     result->unwound = *unwinding_counts(unwinding);
-    result->cuts = session->cuts;
-    result->cut_count = unwinding_cuts(unwinding, session->cuts, MAX_CUTS);
+    result->cuts = unwinding_cuts(unwinding);
     result->stack_size = session->about.stack_size;
     result->wanted_stack_size = stack_size(session);
 }

@@ -133,8 +133,7 @@ struct session_result {
     struct leaf_result frameless;
     /* By unwind tables; else no stacks are counted.  */
     struct unwinding_counts unwound;
-    const struct unwinding_cut *cuts; /* what cut most stacks; borrowed */
-    size_t cut_count;
+    struct cli_cuts cuts;                   /* what cut most stacks; its names are borrowed */
     uint32_t stack_size, wanted_stack_size; /* as memory that may be locked allowed, and not */
     uint64_t unplaced;                      /* mappings whose file could not tell their vaddr */
     uint64_t mappings_dropped;              /* for want of room */

@@ -85,9 +85,7 @@ static void print_cut(const struct session_result *result)
     if (counts->without_registers > 0)
         cli_note("  cut: %s: the kernel gave no 64-bit registers",
                  cli_counted(counts->without_registers, "stack", "stacks"));
-    for (size_t i = 0; i < result->cut_count; i++)
-        cli_note("  cut in %s: %s", result->cuts[i].module,
-                 cli_counted(result->cuts[i].stacks, "stack", "stacks"));
+    cli_cuts_print(&result->cuts, "  ", "");
 }
 
 static void print_stacks(const struct summary *summary)

@@ -515,33 +515,27 @@ const struct unwinding_counts *unwinding_counts(const struct unwinding *unwindin
     return &unwinding->counts;
 }
 
-static void add_cut(struct unwinding_cut *cuts, size_t *count, size_t max,
-                    const struct unwinding_cut *cut)
+static struct cli_cut cut_of(const struct unwound *known)
 {
-    size_t at = *count;
-
-    if (cut->stacks == 0)
-        return;
-    while (at > 0 && cuts[at - 1].stacks < cut->stacks)
-        at--;
-    if (at == max)
-        return;
-    if (*count < max)
-        (*count)++;
-    memmove(cuts + at + 1, cuts + at, (*count - at - 1) * sizeof *cuts);
-    cuts[at] = *cut;
+    return (struct cli_cut){ .module = known->module->name,
+                             .stacks = known->cuts,
+                             .has_file = known->table != NULL,
+                             .problem = known->table ? unwind_table_report(known->table)->problem
+                                                     : "" };
 }
 
-size_t unwinding_cuts(const struct unwinding *unwinding, struct unwinding_cut *cuts, size_t max)
+struct cli_cuts unwinding_cuts(const struct unwinding *unwinding)
 {
-    size_t count = 0;
+    struct cli_cuts cuts = { .count = 0 };
+    struct cli_cut cut;
 
     for (size_t i = 0; i < unwinding->modules.capacity; i++) {
-        const struct unwound *known = &unwinding->modules.items[i];
-
-        if (known->module)
-            add_cut(cuts, &count, max, &(struct unwinding_cut){ known->module->name, known->cuts });
+        if (!unwinding->modules.items[i].module)
+            continue;
+        cut = cut_of(&unwinding->modules.items[i]);
+        cli_cuts_add(&cuts, &cut);
     }
-    add_cut(cuts, &count, max, &(struct unwinding_cut){ "code of no file", unwinding->nowhere });
-    return count;
+    cut = (struct cli_cut){ .module = NULL, .stacks = unwinding->nowhere };
+    cli_cuts_add(&cuts, &cut);
+    return cuts;
 }

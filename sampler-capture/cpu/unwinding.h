@@ -10,6 +10,7 @@
 #ifndef CPU_UNWINDING_H
 #define CPU_UNWINDING_H
 
+#include "cmd/cli/cuts.h"
 #include "sampler-capture/cpu/stack_copies.h"
 #include "sampler-capture/perf_record.h"
 
@@ -35,12 +36,6 @@ static inline uint64_t unwinding_complete(const struct unwinding_counts *counts)
 {
     return counts->whole + counts->continued + counts->joined;
 }
-
-/* What cut stacks short.  */
-struct unwinding_cut {
-    const char *module; /* borrowed until the unwinding is closed */
-    uint64_t stacks;
-};
 
 struct unwinding;
 
@@ -79,7 +74,7 @@ bool unwinding_frames(struct unwinding *unwinding, const struct perf_record *sam
 
 const struct unwinding_counts *unwinding_counts(const struct unwinding *unwinding);
 
-/* The modules that cut most stacks short, at most max of them, the worst first.  */
-size_t unwinding_cuts(const struct unwinding *unwinding, struct unwinding_cut *cuts, size_t max);
+/* The modules that cut most stacks short.  Names are borrowed until the unwinding is closed.  */
+struct cli_cuts unwinding_cuts(const struct unwinding *unwinding);
 
 #endif /* CPU_UNWINDING_H */

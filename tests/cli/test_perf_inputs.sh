@@ -52,6 +52,13 @@ compare_own() { # compare_own INPUT
 }
 compare_own "$data/dwarf.data"
 grep -q 'user stack' err && fail "$(cat err)"
+# The module that cuts stacks is named, and why.
+cut='^  cut in [^ ]*perfwork: [1-9][0-9]* stacks; its file was not found, or cannot be read: --symbols PATH adds files$'
+fxt2pprof --format folded -o folded "$data/dwarf.data" 2>err || fail "dwarf: $(cat err)"
+grep -q "$cut" err || fail "fxt2pprof: $(cat err)"
+fxtq import "$data/dwarf.data" -o ends.fxtq 2>err || fail "dwarf: $(cat err)"
+grep -q "$cut" err || fail "fxtq: $(cat err)"
+rm ends.fxtq
 fxtcat convert --symbols "$data" "$data/dwarf.data" -o dwarf.fxt 2>err || fail "$(cat err)"
 compare_own dwarf.fxt
 
