@@ -534,14 +534,18 @@ static enum unwind_end end_of(enum step step)
     }
 }
 
-/* The next frame was found: whether it is one.  A frame pointer that leads nowhere was none.  */
-static bool is_frame(struct walk *walk, enum unwind_end *end)
+/* The next frame was found: whether it is one.  A frame pointer that leads nowhere was none, and so
+ * was one that leads to a zero before a chain of them has begun.  */
+static bool is_frame(struct walk *walk, enum unwind_found before, enum unwind_end *end)
 {
+    bool is_guess = walk->found == UNWIND_FOUND_FRAME_POINTER;
+
+    *end = is_guess ? UNWIND_END_NO_TABLE : UNWIND_END_NOT_CODE;
     if (walk->pc == 0) {
-        *end = UNWIND_END_COMPLETE;
+        if (!is_guess || before == UNWIND_FOUND_FRAME_POINTER)
+            *end = UNWIND_END_COMPLETE;
         return false;
     }
-    *end = walk->found == UNWIND_FOUND_FRAME_POINTER ? UNWIND_END_NO_TABLE : UNWIND_END_NOT_CODE;
     return is_code(walk, walk->pc - !walk->is_exact);
 }
 
@@ -557,6 +561,7 @@ static bool follow(struct walk *walk)
         return true;
     for (;;) {
         uint64_t pointer = stack_pointer(walk), pc = walk->pc;
+        enum unwind_found before = walk->found;
 
         stack->end_address = pc;
         if (!step(walk, &result))
@@ -565,7 +570,7 @@ static bool follow(struct walk *walk)
             stack->end = end_of(result);
             return true;
         }
-        if (!is_frame(walk, &stack->end))
+        if (!is_frame(walk, before, &stack->end))
             return true;
         stack->end = UNWIND_END_LOOP;
         if (walk->pc == pc && stack_pointer(walk) == pointer)

@@ -179,6 +179,41 @@ START_TEST(other_machines_and_maps_without_code_use_frame_pointers)
 }
 END_TEST
 
+/* A return address of 0 ends a chain of frame pointers.  Before one has begun, a register that
+ * leads to a 0 is no frame pointer.  */
+START_TEST(a_zero_ends_chains_that_have_begun)
+{
+    static const struct {
+        enum unwind_end end;
+        size_t count;
+    } expected[] = { { UNWIND_END_NO_TABLE, 1 }, { UNWIND_END_COMPLETE, 2 } };
+    const struct row *context = &rows[0];
+    const struct unwind_map map = { find, &context, NULL };
+    struct unwind_walker *walker;
+
+    ck_assert_int_eq(unwind_walker_open(&walker, NULL), UNWIND_OK);
+    for (unsigned begun = 0; begun < 2; begun++) {
+        uint64_t memory[WORDS] = { 0 };
+        const struct unwind_piece piece = { STACK_AT, (const uint8_t *)memory, sizeof memory };
+        struct unwind_registers registers = { .machine = UNWIND_ARM64,
+                                              .known = 1U << 29 | 1U << 31,
+                                              .pc = CODE_AT };
+
+        registers.values[29] = begun ? STACK_AT : FRAME;
+        registers.values[31] = STACK_AT;
+        memory[0] = FRAME;
+        memory[1] = FRAMED;
+        stack = (struct unwind_stack){ .addresses = addresses, .found = found, .capacity = 4 };
+        ck_assert_int_eq(
+            unwind_walk(walker, &registers, &(struct unwind_memory){ &piece, 1 }, &map, &stack),
+            UNWIND_OK);
+        ck_assert_int_eq(stack.end, expected[begun].end);
+        ck_assert_uint_eq(stack.count, expected[begun].count);
+    }
+    unwind_walker_close(walker);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("unwind_return_path");
@@ -189,6 +224,7 @@ int main(void)
     tcase_add_loop_test(tests, finds_the_caller_of_code_that_returns, 0, ROWS);
     tcase_add_loop_test(tests, says_that_the_copy_ended_where_a_step_needs_more, 0, ROWS);
     tcase_add_test(tests, other_machines_and_maps_without_code_use_frame_pointers);
+    tcase_add_test(tests, a_zero_ends_chains_that_have_begun);
     suite_add_tcase(suite, tests);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);
