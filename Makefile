@@ -383,12 +383,12 @@ $(FXTGEN): $(GENERATE_OBJECTS) $(O)/cli.a $(O)/lib/libfxt.a
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_fxt)
 
 .PHONY: bench
-bench: $(O)/.deps-bench all bench-tools
+bench: $(O)/.deps-bench all bench-tools $(if $(HAVE_IPT),$(O)/tests/tools/insn_perf_data)
 	$(Q)O=$(O) CC='$(CC)' bench/run $(BENCHES)
 
 # The same for inputs that take minutes.
 .PHONY: bench-large
-bench-large: $(O)/.deps-bench all bench-tools $(if $(HAVE_LIBDW),$(O)/tests/tools/unwind_peer)
+bench-large: $(O)/.deps-bench all bench-tools $(if $(HAVE_LIBDW),$(O)/tests/tools/unwind_peer) $(if $(HAVE_IPT),$(O)/tests/tools/insn_perf_data)
 	$(Q)O=$(O) CC='$(CC)' bench/run --large $(BENCHES)
 
 # With TESTS, only the programs that will run are built.
@@ -427,6 +427,7 @@ $(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,base perf ptlist $(f
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(foreach l,$(LIBRARIES),$(libs_$(l)))
 
 # The manager's side of what a provider may send.
+$(O)/tests/fuzz/fuzz_insn: $(O)/tests/support/step_digest.o
 $(O)/tests/fuzz/fuzz_trace_transfer: $(O)/sampler-capture/trace/transfer.o
 $(O)/tests/fuzz/fuzz_trace_manager: $(addprefix $(O)/sampler-capture/trace/,channel.o manager.o transfer.o)
 # Callers from copies of stacks.

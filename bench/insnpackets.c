@@ -13,6 +13,7 @@
 #include <fxt/fxt.h>
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <intel-pt.h>
 #include <inttypes.h>
@@ -25,12 +26,6 @@
 struct bytes {
     uint8_t *items; /* owned */
     size_t size, room;
-};
-
-/* The packets of the middle half of a trace: the program neither starts nor ends in them.  */
-struct middle {
-    struct bytes packets;
-    struct bytes records; /* that they are in */
 };
 
 static _Noreturn void give_up(const char *what)
@@ -59,63 +54,112 @@ static bool has_packets(const struct fxt_record *record)
            memcmp(record->name.bytes, "pt", 2) == 0;
 }
 
-/* Records with packets are numbered.  copy: all records but those of the last quarter of them go to
- * standard output.  Returns the number of records with packets.  */
-static size_t read_trace(const char *path, bool copy, size_t count, struct middle *middle)
+typedef void (*record_fn)(void *context, const struct fxt_record *record);
+
+static void read_trace(const char *path, record_fn take, void *context)
 {
     struct fxt_input *input;
     struct fxt_reader *reader;
     const struct fxt_record *record;
-    size_t number = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0 || fxt_input_open_fd(fd, &input, NULL) != FXT_OK ||
         fxt_reader_open(input, NULL, &reader, NULL) != FXT_OK)
         give_up(path);
-    while (fxt_reader_next(reader, &record, NULL) == FXT_OK && record) {
-        struct fxt_bytes whole = fxt_reader_bytes(reader);
-        struct fxt_bytes packets = record->value.large_blob.payload;
-
-        if (has_packets(record) && number++ >= count / 4 * 3)
-            continue;
-        if (copy && fwrite(whole.bytes, whole.length, 1, stdout) != 1)
-            give_up("standard output");
-        if (!has_packets(record) || number <= count / 4)
-            continue;
-        append(&middle->packets, packets.bytes, packets.length);
-        append(&middle->records, whole.bytes, whole.length);
-    }
+    while (fxt_reader_next(reader, &record, NULL) == FXT_OK && record)
+        take(context, record);
     fxt_reader_close(reader);
     fxt_input_close(input);
     (void)close(fd);
-    return number;
 }
 
-static struct middle read_middle(const char *path, bool copy)
+static void take_packets(void *context, const struct fxt_record *record)
 {
-    struct middle middle = { .packets = { .items = NULL } };
-    size_t count = read_trace(path, false, 0, &middle);
+    if (has_packets(record))
+        append(context, record->value.large_blob.payload.bytes,
+               record->value.large_blob.payload.length);
+}
 
-    if (count < 8)
+/* The offset of the first PSB packet from an offset on.  */
+static size_t find_psb(const struct bytes *packets, size_t from)
+{
+    static const uint8_t psb[16] = { 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
+                                     2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82 };
+    const uint8_t *found = memmem(packets->items + from, packets->size - from, psb, sizeof psb);
+
+    if (!found)
         give_up("too few packets");
-    (void)read_trace(path, copy, count, &middle);
-    return middle;
+    return (size_t)(found - packets->items);
 }
 
-static void release(struct middle *middle)
+/* All packets, and the middle half of them, from a PSB packet to a PSB packet: the program neither
+ * starts nor ends there.  */
+struct packets {
+    struct bytes all;
+    size_t from, size; /* of the middle */
+};
+
+static struct packets read_packets(const char *path)
 {
-    free(middle->packets.items);
-    free(middle->records.items);
+    struct packets packets = { .size = 0 };
+
+    read_trace(path, take_packets, &packets.all);
+    if (!packets.all.items)
+        give_up("no packets");
+    packets.from = find_psb(&packets.all, packets.all.size / 4);
+    packets.size = find_psb(&packets.all, packets.all.size / 4 * 3) - packets.from;
+    if (packets.size == 0)
+        give_up("too few packets");
+    return packets;
+}
+
+struct copy {
+    const struct packets *packets;
+    struct fxt_writer *writer;
+    uint64_t wanted, done; /* bytes of packets */
+};
+
+static int write_out(void *context, const void *bytes, size_t size)
+{
+    return fwrite(bytes, 1, size, context) == size ? 0 : EIO;
+}
+
+static void put(const struct copy *copy, const struct fxt_record *record)
+{
+    if (fxt_writer_record(copy->writer, record, NULL) != FXT_OK)
+        give_up("standard output");
+}
+
+/* The first record of packets becomes those of all packets.  */
+static void copy_record(void *context, const struct fxt_record *record)
+{
+    struct copy *copy = context;
+    struct fxt_record blob = *record;
+    struct fxt_bytes *payload = &blob.value.large_blob.payload;
+
+    if (!has_packets(record)) {
+        put(copy, record);
+        return;
+    }
+    *payload = (struct fxt_bytes){ copy->packets->all.items, copy->packets->from };
+    if (copy->done == 0)
+        put(copy, &blob);
+    *payload = (struct fxt_bytes){ copy->packets->all.items + copy->packets->from,
+                                   copy->packets->size };
+    for (; copy->done < copy->wanted; copy->done += payload->length)
+        put(copy, &blob);
 }
 
 static void repeat(const char *path, uint64_t wanted)
 {
-    struct middle middle = read_middle(path, true);
+    struct packets packets = read_packets(path);
+    struct copy copy = { .packets = &packets, .wanted = wanted };
 
-    for (uint64_t done = middle.packets.size; done < wanted; done += middle.packets.size)
-        if (fwrite(middle.records.items, middle.records.size, 1, stdout) != 1)
-            give_up("standard output");
-    release(&middle);
+    if (fxt_writer_open(write_out, stdout, &copy.writer, NULL) != FXT_OK)
+        give_up("out of memory");
+    read_trace(path, copy_record, &copy);
+    fxt_writer_close(copy.writer);
+    free(packets.all.items);
 }
 
 /* ---- libipt alone ---- */
@@ -177,7 +221,7 @@ static double now(void)
 
 static void bare(const char *path, const char *program, uint64_t wanted)
 {
-    struct middle middle = read_middle(path, false);
+    struct packets packets = read_packets(path);
     struct pt_image *image = pt_image_alloc("program");
     struct pt_config config;
     uint64_t instructions = 0, done = 0;
@@ -185,17 +229,17 @@ static void bare(const char *path, const char *program, uint64_t wanted)
 
     add_segments(image, program);
     pt_config_init(&config);
-    config.begin = middle.packets.items;
-    config.end = middle.packets.items + middle.packets.size;
+    config.begin = packets.all.items + packets.from;
+    config.end = config.begin + packets.size;
     config.flags.variant.block.end_on_call = 1;
     config.flags.variant.block.end_on_jump = 1;
     start = now();
-    for (; done < wanted; done += middle.packets.size)
+    for (; done < wanted; done += packets.size)
         instructions += decode(&config, image);
     printf("bytes=%" PRIu64 " instructions=%" PRIu64 " cpu_seconds=%.3f\n", done, instructions,
            now() - start);
     pt_image_free(image);
-    release(&middle);
+    free(packets.all.items);
 }
 
 int main(int argc, char **argv)
