@@ -6,6 +6,8 @@
 
 #include <intel-pt.h>
 
+#include "base/index.h"
+
 /* ---- Errors (insn_error.c) ---- */
 
 /* Fill *error, which may be NULL, and return status.  */
@@ -40,6 +42,70 @@ struct pt_image *insn_space_image(const struct insn_space *space, unsigned threa
 /* Counts the changes of a space: an image is good as long as it stays the same.  */
 uint64_t insn_space_version(const struct insn_space *space);
 
+/* ---- Blocks of code (block_cache.c) ---- */
+
+/* Instructions that are executed one after the other, up to a branch.  */
+struct insn_block {
+    uint64_t ip, last_ip;
+    uint64_t target;           /* of a direct branch, if it is taken */
+    uint32_t at_target, after; /* numbers of the next blocks; 0: not looked up */
+    uint16_t count;
+    uint8_t branch, length; /* as in struct insn_step */
+    bool calls_next;
+    bool is_known;      /* false: it cannot be decoded, or not up to a branch */
+    bool changes_space; /* it may switch to another address space */
+};
+
+/* The blocks of a space that were used so far.  All zero is an empty cache.  */
+struct insn_blocks {
+    const struct insn_space *space; /* borrowed */
+    struct insn_learner *learner;   /* owned; NULL before the first use */
+    struct insn_block *items;       /* owned; number 1 first */
+    size_t count, capacity;
+    struct base_index index;
+    unsigned unusual, to_skip; /* pieces: how often in a row, and how many are not tried */
+};
+
+/* Call this before each piece.  space and image are borrowed, and are the same until the cache is
+ * released.  False: memory is short.  */
+bool insn_blocks_prepare(struct insn_blocks *blocks, const struct insn_space *space,
+                         struct pt_image *image);
+
+/* The number of the block that begins at ip; 0: there is no room.  Pointers to blocks become
+ * invalid.  */
+uint32_t insn_blocks_at(struct insn_blocks *blocks, uint64_t ip);
+
+/* The instructions from ip up to the one at until, which ends no branch.  False: they do not lead
+ * there.  */
+bool insn_blocks_part(struct insn_blocks *blocks, uint64_t ip, uint64_t until,
+                      struct insn_block *block);
+void insn_blocks_release(struct insn_blocks *blocks);
+
+/* Packets that enable tracing at an address.  */
+#define INSN_ENTRY_SIZE (PSB_SIZE + 2 + 2 + 9)
+void insn_write_entry(uint8_t packets[static INSN_ENTRY_SIZE], uint64_t start);
+
+/* ---- From block to block (block_walk.c) ---- */
+
+/* Like libipt's block decoder: statuses are flags as of libipt, -pte_eos, or INSN_WALK_UNUSUAL,
+ * after which the walk is of no use.  */
+struct insn_walk;
+#define INSN_WALK_UNUSUAL (-0x10000)
+
+/* For packets that begin with a PSB packet.  blocks is borrowed.  NULL: memory is short.  */
+struct insn_walk *insn_walk_open(const struct pt_config *config, struct insn_blocks *blocks);
+int insn_walk_begin(struct insn_walk *walk);
+int insn_walk_event(struct insn_walk *walk, struct pt_event *event);
+
+/* The next block is added to *step, which has no instructions; if there is none before an event,
+ * it still has none.  */
+int insn_walk_next(struct insn_walk *walk, struct insn_step *step);
+
+/* The time that was read last.  False: none.  */
+bool insn_walk_time(struct insn_walk *walk, uint64_t *ticks);
+uint64_t insn_walk_offset(const struct insn_walk *walk); /* of the packets that were read */
+void insn_walk_close(struct insn_walk *walk);            /* accepts NULL */
+
 /* ---- Pieces (piece.c) ---- */
 
 struct insn_steps {
@@ -63,19 +129,20 @@ struct insn_piece {
     uint64_t offset; /* of bytes in the stream */
     bool followed;   /* a PSB packet comes after it: decode on without packets, to where it is */
     struct insn_steps steps;
-    /* The first PSB packet found tracing enabled, at first_ip: the piece before may have run on to
-     * there and beyond.  */
-    bool continues;
-    uint64_t first_ip;
+    /* The first PSB packet found tracing enabled, at first_ip, when it was first_ticks: the piece
+     * before may have run on to there and beyond.  */
+    bool continues, has_first_ticks;
+    uint64_t first_ip, first_ticks;
     bool alive;  /* it ended in order, with tracing enabled: its last blocks may run past its end */
     bool failed; /* memory was short */
     uint64_t decoded; /* bytes that were; the others are in gaps */
 };
 
-/* Decode a piece.  */
+/* Decode a piece, over blocks that were decoded before where nothing unusual happens.  blocks NULL:
+ * with libipt's block decoder alone.  */
 void insn_piece_decode(struct insn_piece *piece, const struct insn_config *config,
                        const struct insn_space *space, struct pt_image *image,
-                       struct insn_opcode_cache *cache);
+                       struct insn_opcode_cache *cache, struct insn_blocks *blocks);
 
 /* Take away from the end of steps what lies at ip and after: the next piece begins there.  False
  * when no block leads there without a packet.  */

@@ -3,14 +3,17 @@
 
 #include "base/grow.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHE_BITS      15
-#define MAX_LEFT        64    /* stacks that were left and may go on */
-#define MAX_LEFT_FRAMES 65536 /* of all of them together */
-#define SEARCHED        65536 /* frames that are looked through for a return address */
-#define MAX_UNDECIDED   65536 /* steps of a transaction */
+#define CACHE_BITS      15 /* lines of the cache of charges: 2 MiB */
+#define LINE_BYTES      64
+#define MOST_CHARGE     (UINT32_MAX >> 1) /* instructions or calls in one of them */
+#define MAX_LEFT        64                /* stacks that were left and may go on */
+#define MAX_LEFT_FRAMES 65536             /* of all of them together */
+#define SEARCHED        65536             /* frames that are looked through for a return address */
+#define MAX_UNDECIDED   65536             /* steps of a transaction */
 
 struct frame {
     struct insn_function function;
@@ -30,13 +33,22 @@ struct left {
     bool whole; /* there was no caller below */
 };
 
+/* What was charged to a stack since it was last delivered.  Half of a line of the processor's
+ * cache: most of the time goes into waiting for these lines.  */
 struct charged {
     uint64_t address;
+    uint64_t ticks;
     uint32_t callers;
     uint32_t stack;
-    struct insn_charge charge;
-    bool used;
+    uint32_t instructions;
+    uint32_t calls : 31;
+    uint32_t used : 1;
 };
+
+struct charged_line {
+    struct charged slots[2]; /* the newer one first */
+};
+static_assert(sizeof(struct charged_line) == LINE_BYTES, "one line");
 
 /* What the last step leads to.  */
 enum leads {
@@ -77,49 +89,93 @@ struct insn_stacks {
     size_t undecided_count, undecided_capacity;
     bool in_transaction;
 
-    struct charged cache[1U << CACHE_BITS];
+    char *memory; /* owned; of the cache, which begins at a whole line in it */
+    struct charged_line *cache;
 };
 
 /* ---- Charges ---- */
 
 static enum insn_status flush_slot(struct insn_stacks *stacks, struct charged *slot)
 {
-    const struct insn_charge *charge = &slot->charge;
+    const struct insn_charge charge = { .instructions = slot->instructions,
+                                        .ticks = slot->ticks,
+                                        .calls = slot->calls };
     enum insn_status status = INSN_OK;
 
     if (slot->used && stacks->receiver.charge &&
-        (charge->instructions | charge->ticks | charge->calls) != 0)
-        status = stacks->receiver.charge(stacks->receiver.context, slot->stack, charge);
-    slot->charge = (struct insn_charge){ .instructions = 0 };
+        (charge.instructions | charge.ticks | charge.calls) != 0)
+        status = stacks->receiver.charge(stacks->receiver.context, slot->stack, &charge);
+    slot->ticks = 0;
+    slot->instructions = slot->calls = 0;
     return status;
+}
+
+static bool is_of(const struct charged *slot, uint32_t callers, uint64_t address)
+{
+    return slot->address == address && slot->callers == callers && slot->used;
+}
+
+/* The slot of a stack that has none takes the place of the older one.  */
+static struct charged *new_slot(struct insn_stacks *stacks, struct charged_line *line,
+                                uint32_t callers, uint64_t address)
+{
+    struct charged slot = { .address = address, .callers = callers, .used = 1 };
+
+    stacks->status = flush_slot(stacks, &line->slots[1]);
+    line->slots[1] = line->slots[0];
+    line->slots[0] = (struct charged){ .used = 0 };
+    if (stacks->status == INSN_OK && stacks->receiver.stack)
+        stacks->status = stacks->receiver.stack(stacks->receiver.context, callers, address,
+                                                &slot.stack);
+    if (stacks->status != INSN_OK)
+        return NULL;
+    line->slots[0] = slot;
+    return &line->slots[0];
+}
+
+static struct charged_line *line_of(const struct insn_stacks *stacks, uint32_t callers,
+                                    uint64_t address)
+{
+    uint64_t hash = (address ^ (uint64_t)callers << 40) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return &stacks->cache[hash >> (64 - CACHE_BITS)];
 }
 
 /* The stack of callers and address.  NULL: a receiver failed.  */
 static struct charged *slot_of(struct insn_stacks *stacks, uint32_t callers, uint64_t address)
 {
-    uint64_t hash = (address ^ (uint64_t)callers << 40) * UINT64_C(0x9e3779b97f4a7c15);
-    struct charged *slot = &stacks->cache[hash >> (64 - CACHE_BITS)];
+    struct charged_line *line = line_of(stacks, callers, address);
 
-    if (slot->used && slot->callers == callers && slot->address == address)
-        return slot;
-    stacks->status = flush_slot(stacks, slot);
-    slot->used = false;
-    if (stacks->status == INSN_OK && stacks->receiver.stack)
-        stacks->status = stacks->receiver.stack(stacks->receiver.context, callers, address,
-                                                &slot->stack);
-    if (stacks->status != INSN_OK)
-        return NULL;
-    slot->callers = callers;
-    slot->address = address;
-    slot->used = true;
-    return slot;
+    if (is_of(&line->slots[0], callers, address))
+        return &line->slots[0];
+    if (is_of(&line->slots[1], callers, address))
+        return &line->slots[1];
+    return new_slot(stacks, line, callers, address);
+}
+
+static void charge_call(struct insn_stacks *stacks, struct charged *slot)
+{
+    if (slot->calls == MOST_CHARGE)
+        stacks->status = flush_slot(stacks, slot);
+    slot->calls++;
+}
+
+static void charge_block(struct insn_stacks *stacks, struct charged *slot, uint32_t instructions,
+                         uint64_t ticks)
+{
+    if (slot->instructions > MOST_CHARGE)
+        stacks->status = flush_slot(stacks, slot);
+    slot->instructions += instructions;
+    slot->ticks += ticks;
 }
 
 static void flush_charges(struct insn_stacks *stacks)
 {
-    for (size_t i = 0; i < 1U << CACHE_BITS && stacks->status == INSN_OK; i++) {
-        stacks->status = flush_slot(stacks, &stacks->cache[i]);
-        stacks->cache[i].used = false;
+    for (size_t i = 0; i < 2U << CACHE_BITS && stacks->status == INSN_OK; i++) {
+        struct charged *slot = &stacks->cache[i / 2].slots[i % 2];
+
+        stacks->status = flush_slot(stacks, slot);
+        slot->used = 0;
     }
 }
 
@@ -183,7 +239,7 @@ static void push(struct insn_stacks *stacks, const struct frame *frame)
         return;
     slot = slot_of(stacks, frame->callers, frame->address);
     if (slot)
-        slot->charge.calls++;
+        charge_call(stacks, slot);
 }
 
 /* A function is entered at address.  Its caller is the top of the stack.  */
@@ -417,7 +473,7 @@ static void count_entry(struct insn_stacks *stacks, uint64_t address)
     if (stacks->begins && top && top->function.id != 0 && top->function.start == address)
         slot = slot_of(stacks, top->callers, address);
     if (slot)
-        slot->charge.calls++;
+        charge_call(stacks, slot);
     stacks->begins = false;
 }
 
@@ -484,8 +540,7 @@ static void take_block(struct insn_stacks *stacks, const struct insn_step *step,
     slot = slot_of(stacks, top_of(stacks)->callers, step->ip);
     if (!slot)
         return;
-    slot->charge.instructions += step->count;
-    slot->charge.ticks += end - begin;
+    charge_block(stacks, slot, step->count, end - begin);
     stacks->leads = leads_of(step);
     stacks->from = step->last_ip;
     stacks->next = step->last_ip + step->length;
@@ -690,6 +745,16 @@ static enum insn_status take_timed(void *context, const struct insn_step *step, 
 
 /* ---- The interface ---- */
 
+/* Of zeros that take no memory before they are used.  */
+static bool open_cache(struct insn_stacks *stacks)
+{
+    stacks->memory = calloc((1U << CACHE_BITS) + 1, LINE_BYTES);
+    if (!stacks->memory)
+        return false;
+    stacks->cache = (void *)(stacks->memory + (-(uintptr_t)stacks->memory & (LINE_BYTES - 1)));
+    return true;
+}
+
 enum insn_status insn_stacks_open(const struct insn_receiver *receiver, struct insn_stacks **out,
                                   struct insn_error *error)
 {
@@ -698,8 +763,10 @@ enum insn_status insn_stacks_open(const struct insn_receiver *receiver, struct i
     if (!receiver->function)
         return insn_fail(error, INSN_INVALID, "nobody tells functions");
     stacks = calloc(1, sizeof *stacks);
-    if (!stacks)
+    if (!stacks || !open_cache(stacks)) {
+        free(stacks);
         return insn_fail(error, INSN_NO_MEMORY, "out of memory");
+    }
     stacks->receiver = *receiver;
     stacks->timing.take = take_timed;
     stacks->timing.context = stacks;
@@ -744,5 +811,6 @@ void insn_stacks_close(struct insn_stacks *stacks)
     insn_timing_release(&stacks->timing);
     free(stacks->undecided);
     free(stacks->frames);
+    free(stacks->memory);
     free(stacks);
 }

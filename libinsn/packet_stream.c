@@ -23,6 +23,7 @@ struct worker {
     struct pt_image *image; /* owned; NULL: not made yet */
     uint64_t version;       /* of the space, when it was made */
     struct insn_opcode_cache cache;
+    struct insn_blocks blocks;
 };
 
 struct batch {
@@ -157,10 +158,8 @@ static enum insn_status join(struct insn_stream *stream, const struct insn_piece
         status = deliver_gap(stream, INSN_GAP_DISCONTINUED, piece->offset, 0, error);
     if (status != INSN_OK || !piece->continues)
         return status;
-    if (piece->steps.count > 0) {
-        enabled.has_ticks = piece->steps.items[0].has_ticks;
-        enabled.ticks = piece->steps.items[0].ticks;
-    }
+    enabled.has_ticks = piece->has_first_ticks;
+    enabled.ticks = piece->first_ticks;
     return deliver_one(stream, &enabled, error);
 }
 
@@ -173,6 +172,7 @@ static bool prepare(struct worker *worker)
 
     if (worker->image && worker->version == insn_space_version(space))
         return true;
+    insn_blocks_release(&worker->blocks);
     pt_image_free(worker->image);
     memset(&worker->cache, 0, sizeof worker->cache);
     worker->version = insn_space_version(space);
@@ -188,7 +188,8 @@ static void *work(void *context)
 
     while ((i = atomic_fetch_add(&stream->next_piece, 1)) < stream->next->count)
         insn_piece_decode(&stream->next->pieces[i], &stream->options.config, stream->space,
-                          worker->image, &worker->cache);
+                          worker->image, &worker->cache,
+                          stream->options.is_plain ? NULL : &worker->blocks);
     return NULL;
 }
 
@@ -519,8 +520,10 @@ void insn_stream_close(struct insn_stream *stream)
 {
     if (!stream)
         return;
-    for (unsigned i = 0; stream->workers && i <= stream->options.threads; i++)
+    for (unsigned i = 0; stream->workers && i <= stream->options.threads; i++) {
+        insn_blocks_release(&stream->workers[i].blocks);
         pt_image_free(stream->workers[i].image);
+    }
     for (int i = 0; i < 2; i++)
         free_batch(&stream->batches[i], batch_size(stream));
     free(stream->workers);

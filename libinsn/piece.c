@@ -19,7 +19,8 @@ struct run {
     struct insn_piece *piece;
     const struct insn_space *space;
     struct insn_opcode_cache *cache;
-    struct pt_block_decoder *decoder;
+    struct pt_block_decoder *decoder; /* or walk */
+    struct insn_walk *walk;
     bool enabled;
     size_t limit; /* of steps, up to the place that checked_offset was at */
     uint64_t checked_offset;
@@ -36,6 +37,12 @@ static struct insn_step *add_step(struct insn_steps *steps, enum insn_step_kind 
     return step;
 }
 
+static bool read_time(struct run *run, uint64_t *ticks)
+{
+    return run->walk ? insn_walk_time(run->walk, ticks)
+                     : pt_blk_time(run->decoder, ticks, NULL, NULL) >= 0;
+}
+
 /* A step with the time that was read last.  NULL when memory is short: the piece has failed.  */
 static struct insn_step *add_now(struct run *run, enum insn_step_kind kind)
 {
@@ -45,7 +52,7 @@ static struct insn_step *add_now(struct run *run, enum insn_step_kind kind)
         run->piece->failed = true;
         return NULL;
     }
-    step->has_ticks = pt_blk_time(run->decoder, &step->ticks, NULL, NULL) >= 0;
+    step->has_ticks = read_time(run, &step->ticks);
     return step;
 }
 
@@ -130,6 +137,7 @@ static void take_sync(struct run *run, uint64_t sync)
     if (sync == 0) {
         run->piece->continues = true;
         run->piece->first_ip = ip;
+        run->piece->has_first_ticks = read_time(run, &run->piece->first_ticks);
     } else {
         struct insn_step *step = add_now(run, INSN_STEP_ENABLED);
 
@@ -198,14 +206,24 @@ static void take_event(struct run *run, const struct pt_event *event)
 
 /* ---- Decoding ---- */
 
-/* Whether the decoder takes packets in; else the code needs none and never will.  */
-static bool moves(struct run *run)
+static uint64_t offset_of(const struct run *run)
 {
     uint64_t offset = 0;
 
+    if (run->walk)
+        return insn_walk_offset(run->walk);
+    (void)pt_blk_get_offset(run->decoder, &offset);
+    return offset;
+}
+
+/* Whether the decoder takes packets in; else the code needs none and never will.  */
+static bool moves(struct run *run)
+{
+    uint64_t offset;
+
     if (run->piece->steps.count < run->limit)
         return true;
-    (void)pt_blk_get_offset(run->decoder, &offset);
+    offset = offset_of(run);
     if (offset == run->checked_offset ||
         run->piece->steps.count / STEPS_PER_BYTE > offset + STEPS_AT_LEAST)
         return false;
@@ -214,21 +232,59 @@ static bool moves(struct run *run)
     return true;
 }
 
+static int next_event(struct run *run)
+{
+    struct pt_event event;
+    int status = run->walk ? insn_walk_event(run->walk, &event)
+                           : pt_blk_event(run->decoder, &event, sizeof event);
+
+    if (status >= 0)
+        take_event(run, &event);
+    return status;
+}
+
+static int walk_block(struct run *run)
+{
+    struct insn_steps *steps = &run->piece->steps;
+    struct insn_step *step = add_step(steps, INSN_STEP_BLOCK);
+    int status;
+
+    if (!step) {
+        run->piece->failed = true;
+        return -pte_nomem;
+    }
+    status = insn_walk_next(run->walk, step);
+    if (step->count == 0)
+        steps->count--;
+    else
+        step->has_ticks = insn_walk_time(run->walk, &step->ticks);
+    return status;
+}
+
+static int next_block(struct run *run)
+{
+    struct pt_block block;
+    int status;
+
+    if (run->walk)
+        return walk_block(run);
+    memset(&block, 0, sizeof block);
+    status = pt_blk_next(run->decoder, &block, sizeof block);
+    if (block.ninsn > 0)
+        take_block(run, &block);
+    return status;
+}
+
 /* Up to an error of libipt, which is returned; -pte_internal stands for endless code.  */
 static int decode_on(struct run *run, int status)
 {
     while (status >= 0) {
-        struct pt_block block;
         bool beyond; /* the packets are used up: what follows may not have run */
 
-        while (status & pts_event_pending) {
-            struct pt_event event;
-
-            status = pt_blk_event(run->decoder, &event, sizeof event);
-            if (status < 0)
-                return status;
-            take_event(run, &event);
-        }
+        while (status >= 0 && (status & pts_event_pending))
+            status = next_event(run);
+        if (status < 0)
+            return status;
         beyond = status & pts_eos;
         if (beyond && (!run->piece->followed || !run->enabled))
             return -pte_eos;
@@ -238,11 +294,8 @@ static int decode_on(struct run *run, int status)
             return -TOO_MANY_STEPS;
         if (!moves(run))
             return beyond ? -pte_eos : -pte_internal;
-        memset(&block, 0, sizeof block);
-        status = pt_blk_next(run->decoder, &block, sizeof block);
-        if (block.ninsn > 0)
-            take_block(run, &block);
-        if (status < 0 && beyond)
+        status = next_block(run);
+        if (status < 0 && status != INSN_WALK_UNUSUAL && beyond)
             return -pte_eos;
     }
     return status;
@@ -358,6 +411,14 @@ static void configure(struct pt_config *out, const struct insn_config *config)
     out->flags.variant.block.end_on_jump = 1;
 }
 
+static void configure_piece(struct pt_config *out, const struct insn_config *config,
+                            const struct insn_piece *piece)
+{
+    configure(out, config);
+    out->begin = (uint8_t *)piece->bytes; /* it is not written to */
+    out->end = out->begin + piece->size;
+}
+
 bool insn_config_looks_on(const struct insn_config *config)
 {
     struct pt_config pt;
@@ -366,22 +427,72 @@ bool insn_config_looks_on(const struct insn_config *config)
     return pt.errata.apl12;
 }
 
-void insn_piece_decode(struct insn_piece *piece, const struct insn_config *config,
-                       const struct insn_space *space, struct pt_image *image,
-                       struct insn_opcode_cache *cache)
+/* With libipt's block decoder.  */
+static void decode_plainly(struct insn_piece *piece, const struct insn_config *config,
+                           const struct insn_space *space, struct pt_image *image,
+                           struct insn_opcode_cache *cache)
 {
     struct run run = { .piece = piece, .space = space, .cache = cache, .limit = STEPS_AT_LEAST };
     struct pt_config pt;
 
-    configure(&pt, config);
-    pt.begin = (uint8_t *)piece->bytes; /* it is not written to */
-    pt.end = pt.begin + piece->size;
+    configure_piece(&pt, config, piece);
     run.decoder = pt_blk_alloc_decoder(&pt);
     if (!run.decoder || pt_blk_set_image(run.decoder, image) < 0)
         piece->failed = true;
     else
         decode_all(&run);
     pt_blk_free_decoder(run.decoder);
+}
+
+/* False: something unusual is in it, and nothing of it was decoded.  */
+static bool decode_walking(struct insn_piece *piece, const struct insn_config *config,
+                           struct insn_blocks *blocks)
+{
+    struct run run = { .piece = piece, .limit = STEPS_AT_LEAST };
+    struct pt_config pt;
+    int status;
+
+    configure_piece(&pt, config, piece);
+    run.walk = insn_walk_open(&pt, blocks);
+    status = run.walk ? insn_walk_begin(run.walk) : INSN_WALK_UNUSUAL;
+    if (status >= 0)
+        take_sync(&run, 0);
+    status = decode_on(&run, status);
+    insn_walk_close(run.walk);
+    if (status == -pte_eos && !piece->failed) {
+        piece->decoded = piece->size;
+        piece->alive = run.enabled;
+        return true;
+    }
+    piece->steps.count = 0;
+    piece->continues = piece->failed = false;
+    return false;
+}
+
+#define MOST_SKIPPED_BITS 4
+
+/* Where pieces are unusual again and again, fewer and fewer of them are tried.  */
+static void note_unusual(struct insn_blocks *blocks)
+{
+    if (blocks->unusual < MOST_SKIPPED_BITS)
+        blocks->unusual++;
+    blocks->to_skip = (1U << blocks->unusual) - 1;
+}
+
+void insn_piece_decode(struct insn_piece *piece, const struct insn_config *config,
+                       const struct insn_space *space, struct pt_image *image,
+                       struct insn_opcode_cache *cache, struct insn_blocks *blocks)
+{
+    if (blocks && blocks->to_skip > 0) {
+        blocks->to_skip--;
+    } else if (blocks && insn_blocks_prepare(blocks, space, image)) {
+        if (decode_walking(piece, config, blocks)) {
+            blocks->unusual = 0;
+            return;
+        }
+        note_unusual(blocks);
+    }
+    decode_plainly(piece, config, space, image, cache);
 }
 
 size_t insn_find_psb(const uint8_t *bytes, size_t size, size_t from)
@@ -408,21 +519,6 @@ size_t insn_first_psb(const void *bytes, size_t size)
 }
 
 /* ---- Where two pieces meet ---- */
-
-/* The packets that start a decoder at an address: TIP.PGE carries it in its last 8 bytes.  */
-#define ENTRY_SIZE (PSB_SIZE + 2 + 2 + 9)
-
-static void write_entry(uint8_t packets[static ENTRY_SIZE], uint64_t start)
-{
-    static const uint8_t after_psb[] = { /* MODE.Exec */ 0x99, 0x01, /* PSBEND */ 0x02, 0x23,
-                                         /* TIP.PGE */ 0xd1 };
-
-    for (size_t i = 0; i < PSB_SIZE; i++)
-        packets[i] = i % 2 ? 0x82 : 0x02;
-    memcpy(packets + PSB_SIZE, after_psb, sizeof after_psb);
-    for (size_t i = 0; i < 8; i++)
-        packets[ENTRY_SIZE - 8 + i] = (uint8_t)(start >> 8 * i);
-}
 
 /* The next instruction after the events before it; negative: there is none.  */
 static int next_insn(struct pt_insn_decoder *decoder, int status, struct pt_insn *insn)
@@ -459,12 +555,12 @@ static int count_instructions(struct pt_insn_decoder *decoder, uint64_t ip, uint
 static int count_up_to(uint64_t start, uint64_t ip, const struct insn_config *config,
                        struct pt_image *image, uint64_t *before)
 {
-    uint8_t packets[ENTRY_SIZE];
+    uint8_t packets[INSN_ENTRY_SIZE];
     struct pt_insn_decoder *decoder;
     struct pt_config pt;
     int count = -1;
 
-    write_entry(packets, start);
+    insn_write_entry(packets, start);
     configure(&pt, config);
     memset(&pt.flags, 0, sizeof pt.flags);
     pt.begin = packets;

@@ -4,7 +4,8 @@
  *
  * TRACE and STEPS are of one "sampler-capture insn --simulate --steps STEPS".  The blocks of each
  * thread must be its instructions, from the first to the last; where packets were lost, they must
- * be found again further on.  Prints NAME=NUMBER lines; status 1 when something differs.
+ * be found again further on.  And libipt's block decoder alone must find the same steps, with the
+ * same times.  Prints NAME=NUMBER lines; status 1 when something differs.
  *
  *   stepped    instructions in STEPS
  *   equal      of them, those that were decoded in their place
@@ -17,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/support/step_digest.h"
 
 #define MAX_THREADS   256
 #define MAX_PROCESSES 64
@@ -38,6 +41,8 @@ struct process {
 struct stream {
     uint64_t process, thread;
     struct insn_stream *stream;
+    struct insn_stream *plain; /* the same, with libipt's block decoder alone */
+    struct step_digest digest, plain_digest;
     struct process *of;
     struct truth *truth;
     struct insn_step *held; /* after a loss: all blocks up to the next one, since loops repeat */
@@ -195,10 +200,19 @@ static void hold(struct stream *stream, const struct insn_step *block)
     stream->held[stream->held_count++] = *block;
 }
 
+static enum insn_status take_plain(void *context, const struct insn_step *steps, size_t count)
+{
+    struct stream *stream = context;
+
+    step_digest_add(&stream->plain_digest, steps, count);
+    return INSN_OK;
+}
+
 static enum insn_status take_steps(void *context, const struct insn_step *steps, size_t count)
 {
     struct stream *stream = context;
 
+    step_digest_add(&stream->digest, steps, count);
     for (size_t i = 0; i < count; i++) {
         const struct insn_step *step = &steps[i];
 
@@ -240,8 +254,14 @@ static void finish(struct stream *stream)
 
     if (!stream->stream)
         return;
-    if (insn_stream_finish(stream->stream, NULL) != INSN_OK)
+    if (insn_stream_finish(stream->stream, NULL) != INSN_OK ||
+        insn_stream_finish(stream->plain, NULL) != INSN_OK)
         die("finish failed");
+    if (!step_digest_is_equal(&stream->digest, &stream->plain_digest)) {
+        state.differences++;
+        (void)fprintf(stderr, "thread %" PRIu64 ": libipt's block decoder finds something else\n",
+                      stream->thread);
+    }
     search(stream, true);
     totals = insn_stream_totals(stream->stream);
     state.totals.bytes += totals->bytes;
@@ -251,7 +271,8 @@ static void finish(struct stream *stream)
         state.totals.gap_bytes[0] += totals->gap_bytes[i];
     }
     insn_stream_close(stream->stream);
-    stream->stream = NULL;
+    insn_stream_close(stream->plain);
+    stream->stream = stream->plain = NULL;
     free(stream->held);
     stream->held = NULL;
 }
@@ -295,6 +316,10 @@ static struct stream *stream_of(const struct fxt_record *record)
     if (insn_stream_open(&options, stream->of->space, take_steps, stream, &stream->stream, NULL) !=
         INSN_OK)
         die("no stream");
+    options.is_plain = true;
+    if (insn_stream_open(&options, stream->of->space, take_plain, stream, &stream->plain, NULL) !=
+        INSN_OK)
+        die("no stream");
     return stream;
 }
 
@@ -302,7 +327,8 @@ static void flush(const struct process *process)
 {
     for (size_t i = 0; i < state.stream_count; i++)
         if (state.streams[i].of == process && state.streams[i].stream &&
-            insn_stream_flush(state.streams[i].stream, NULL) != INSN_OK)
+            (insn_stream_flush(state.streams[i].stream, NULL) != INSN_OK ||
+             insn_stream_flush(state.streams[i].plain, NULL) != INSN_OK))
             die("flush failed");
 }
 
@@ -390,8 +416,11 @@ static void take_packets(const struct fxt_record *record)
     struct fxt_bytes payload = record->value.large_blob.payload;
     struct stream *stream = stream_of(record);
 
-    if ((number(record, "cut") && insn_stream_break(stream->stream, NULL) != INSN_OK) ||
-        insn_stream_feed(stream->stream, payload.bytes, payload.length, NULL) != INSN_OK)
+    if (number(record, "cut") && (insn_stream_break(stream->stream, NULL) != INSN_OK ||
+                                  insn_stream_break(stream->plain, NULL) != INSN_OK))
+        die("break failed");
+    if (insn_stream_feed(stream->stream, payload.bytes, payload.length, NULL) != INSN_OK ||
+        insn_stream_feed(stream->plain, payload.bytes, payload.length, NULL) != INSN_OK)
         die("feed failed");
 }
 
