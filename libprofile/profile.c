@@ -316,15 +316,13 @@ static enum profile_status take_origin(struct profile *profile,
     const struct {
         const struct fxt_string *from;
         profile_id *to;
-    } strings[] = { { &capture->event, &origin->event },
-                    { &capture->command, &origin->command },
+    } strings[] = { { &capture->command, &origin->command },
                     { &capture->arch, &origin->arch },
                     { &capture->kernel, &origin->kernel },
                     { &capture->cpu_model, &origin->cpu_model } };
     enum profile_status status = PROFILE_OK;
 
     origin->period_ns = capture->period_ns;
-    origin->event_period = capture->event_period;
     for (size_t i = 0; i < sizeof strings / sizeof *strings && status == PROFILE_OK; i++)
         status = profile_stacks_string(profile->stacks, strings[i].from->bytes,
                                        strings[i].from->length, strings[i].to, NULL);

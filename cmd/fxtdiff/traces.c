@@ -213,9 +213,9 @@ static enum profile_status move_callsites(struct move *move)
     return status;
 }
 
-/* Values of a kind and a type, each times a weight, become stacks of the current run.  */
+/* Values of a kind and a type become stacks of the current run.  */
 static enum profile_status move_values(struct diff_runs *runs, struct job *job, int kind,
-                                       size_t type, double weight, struct compare_run *run)
+                                       size_t type, struct compare_run *run)
 {
     struct move move = { .from = profile_stacks_of(job->profile),
                          .to = profile_stacks_of(runs->profile),
@@ -235,7 +235,7 @@ static enum profile_status move_values(struct diff_runs *runs, struct job *job, 
     for (size_t i = 0; i < count && status == PROFILE_OK; i++) {
         struct profile_stack_value value = profile_get_value(job->profile, (enum profile_kind)kind,
                                                              i);
-        double cost = weight * (double)value.values[type];
+        double cost = (double)value.values[type];
 
         if (cost > 0)
             compare_builder_add_stack(runs->builder, move.callsites[value.callsite], cost);
@@ -287,23 +287,6 @@ static int choose_type(const struct diff_runs *runs, const struct job *job, int 
     return -1;
 }
 
-/* Samples that were taken after so many events, such as instructions: each costs as many of them.
- * The number, and the type in the words of the trace; 0: they were not, or samples are
- * compared.  */
-static double events_per_sample(const struct diff_runs *runs, const struct job *job, int kind,
-                                struct profile_sample_type *type)
-{
-    struct profile_origin origin = profile_origin_of(job->profile);
-    const char *event = profile_stacks_text(profile_stacks_of(job->profile), origin.event, NULL);
-    const char *wanted = runs->reading->sample_type;
-
-    if (kind != PROFILE_CPU || !*event || origin.event_period == 0 ||
-        (wanted && strcmp(wanted, event) != 0))
-        return 0;
-    *type = (struct profile_sample_type){ event, "count" };
-    return (double)origin.event_period;
-}
-
 static const char *text_or_null(struct diff_runs *runs, const struct job *job, profile_id id)
 {
     size_t length;
@@ -352,8 +335,7 @@ static enum cli_exit add_run(struct diff_runs *runs, struct job *job)
     struct compare_run *run = diff_begin_run(runs, job->side, job->label);
     int kind = choose_kind(runs, job->profile);
     struct profile_sample_type name = { NULL, NULL };
-    double weight;
-    int type = 0;
+    int type;
 
     take_origin(runs, job, run);
     if (kind < 0 || profile_sample_count(job->profile, (enum profile_kind)kind) == 0) {
@@ -361,15 +343,11 @@ static enum cli_exit add_run(struct diff_runs *runs, struct job *job)
         return CLI_OK; /* without samples: the report says so */
     }
     runs->kind = kind;
-    weight = events_per_sample(runs, job, kind, &name);
-    if (!(weight > 0)) {
-        weight = 1;
-        type = choose_type(runs, job, kind, &name);
-    }
+    type = choose_type(runs, job, kind, &name);
     if (type < 0 || !diff_set_type(runs, name.type, name.unit))
         return CLI_USAGE;
     run->samples = (double)profile_sample_count(job->profile, (enum profile_kind)kind);
-    if (move_values(runs, job, kind, (size_t)type, weight, run) == PROFILE_OK)
+    if (move_values(runs, job, kind, (size_t)type, run) == PROFILE_OK)
         return CLI_OK;
     cli_error("%s: %s", job->label, job->error.message);
     return CLI_ENVIRONMENT;

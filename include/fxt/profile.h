@@ -800,8 +800,6 @@ PROFILE_API struct profile_stack_value profile_get_value(const struct profile *p
  * unknown.  */
 struct profile_origin {
     uint64_t period_ns;
-    uint64_t event_period; /* events between samples; 0: they are taken by time, */
-    profile_id event;      /* else when this happened: "instructions" */
     profile_id command;
     profile_id arch;
     profile_id kernel;

@@ -62,6 +62,53 @@ static struct fxt_string argument_string(const struct fxt_record *record, const 
     return (struct fxt_string){ .bytes = "" };
 }
 
+/* ---- Events ---- */
+
+/* id: that of the trace; 0: no sample names the event.  */
+static enum profile_status add_event(struct profile_ingest *ingest, uint32_t id,
+                                     struct profile_event event, struct profile_error *error)
+{
+    if (!ingest->sink.event || event.name.length == 0 || ingest->event_count == MOST_EVENTS)
+        return PROFILE_OK;
+    if (!base_make_room(&ingest->events, &ingest->event_capacity, ingest->event_count + 1,
+                        sizeof *ingest->events))
+        return profile_no_memory(error);
+    ingest->events[ingest->event_count++] = id;
+    event.id = (uint32_t)ingest->event_count;
+    return ingest_sink_status(ingest->sink.event(ingest->sink.context, &event), error);
+}
+
+/* A session that counts an event in place of time: what its samples are of.  A trace of many such
+ * sessions has one event if they all have one name.  */
+static enum profile_status take_session_event(struct profile_ingest *ingest,
+                                              const struct profile_capture *capture,
+                                              struct profile_error *error)
+{
+    const struct profile_event event = { .name = capture->event,
+                                         .unit = { .bytes = "count", .length = 5 } };
+    const struct fxt_string known = { ingest->session.name, ingest->session.name_length };
+    size_t count = ingest->event_count;
+    enum profile_status status;
+
+    ingest->session.amount = capture->event_period;
+    if (capture->event_period > 0 && known.length > 0 && event.name.length == known.length &&
+        memcmp(event.name.bytes, known.bytes, known.length) == 0)
+        return PROFILE_OK;
+    ingest->session.event = 0;
+    ingest->session.name_length = 0;
+    if (capture->event_period == 0) /* or it counts none */
+        return PROFILE_OK;
+    status = add_event(ingest, 0, event, error);
+    if (status != PROFILE_OK || ingest->event_count == count)
+        return status;
+    ingest->session.event = (uint32_t)ingest->event_count;
+    if (event.name.length <= sizeof ingest->session.name) {
+        memcpy(ingest->session.name, event.name.bytes, event.name.length);
+        ingest->session.name_length = (uint32_t)event.name.length;
+    }
+    return PROFILE_OK;
+}
+
 /* ---- Session ---- */
 
 static enum profile_status tell_capture(const struct profile_ingest *ingest,
@@ -102,6 +149,9 @@ enum profile_status ingest_capture_session(struct profile_ingest *ingest,
             return status;
         ingest->period_ns = capture.period_ns;
         ingest->max_frames = capture.max_frames;
+        status = take_session_event(ingest, &capture, error);
+        if (status != PROFILE_OK)
+            return status;
     }
     ingest->has_session = true;
     if (capture.arch.length > 0)
@@ -114,24 +164,16 @@ enum profile_status ingest_capture_event(struct profile_ingest *ingest,
                                          const struct fxt_record *record,
                                          struct profile_error *error)
 {
-    struct profile_event event = { .name = argument_string(record, "name"),
-                                   .unit = argument_string(record, "unit") };
+    const struct profile_event event = { .name = argument_string(record, "name"),
+                                         .unit = argument_string(record, "unit") };
     uint64_t id;
 
-    if (!ingest->sink.event || event.name.length == 0 || !ingest_argument_u64(record, "id", &id) ||
-        id == 0 || id > UINT32_MAX)
+    if (!ingest_argument_u64(record, "id", &id) || id == 0 || id > UINT32_MAX)
         return PROFILE_OK;
     for (size_t i = 0; i < ingest->event_count; i++)
         if (ingest->events[i] == id)
             return PROFILE_OK;
-    if (ingest->event_count == MOST_EVENTS)
-        return PROFILE_OK;
-    if (!base_make_room(&ingest->events, &ingest->event_capacity, ingest->event_count + 1,
-                        sizeof *ingest->events))
-        return profile_no_memory(error);
-    ingest->events[ingest->event_count++] = (uint32_t)id;
-    event.id = (uint32_t)ingest->event_count;
-    return ingest_sink_status(ingest->sink.event(ingest->sink.context, &event), error);
+    return add_event(ingest, (uint32_t)id, event, error);
 }
 
 /* The long initialization record says which Unix time is time 0 (docs/formats/fxt.md section 2.2).

@@ -56,8 +56,14 @@ struct profile_ingest {
     size_t lost_count, lost_capacity;
     struct base_index lost_index;
 
-    uint32_t *events; /* ids in the trace of the events that were reported, by id - 1 */
+    uint32_t *events; /* ids in the trace of the events that were reported, by id - 1; 0: none */
     size_t event_count, event_capacity;
+    struct {
+        char name[64];
+        uint32_t name_length; /* 0: no event, or a name that is too long to compare */
+        uint32_t event;       /* what each sample of the session is of; 0: of the CPU's clock */
+        uint64_t amount;      /* of the event, between two samples */
+    } session;
 
     /* entities.c */
     struct ingest_process *processes;

@@ -412,7 +412,11 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
                                         const struct fxt_record *record, struct fxt_words pcs,
                                         bool kernel_sampler, struct profile_error *error)
 {
-    const struct profile_sample own = { .weight_ns = ingest->period_ns };
+    const struct profile_sample own = {
+        .weight_ns = ingest->session.event ? 0 : ingest->period_ns,
+        .event = ingest->session.event,
+        .amount = ingest->session.event ? ingest->session.amount : 0,
+    };
 
     return take_sample(ingest, record, pcs, kernel_sampler, &own, error);
 }

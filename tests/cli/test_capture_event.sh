@@ -45,8 +45,22 @@ fxt2pprof --format folded faults.fxt >stacks 2>err || fail "folded: $(cat err)"
 
 sampler-capture cpu --event page-faults --period 100 --unwind fp -o faults.fxt -- ./touch 1000 2>err || fail "--period: $(cat err)"
 fxt2pprof --format folded faults.fxt >stacks 2>err
-count=$(awk '/;touch [0-9]*$/ { n += $NF } END { print n + 0 }' stacks)
-if [ "$count" -lt 9 ] || [ "$count" -gt 11 ]; then fail "every 100th of 1000 faults: $count"; fi
+faults_of() { awk '/;touch [0-9]*$/ { n += $NF } END { print n + 0 }' "$1"; }
+count=$(faults_of stacks)
+if [ "$count" -lt 900 ] || [ "$count" -gt 1100 ]; then fail "a sample stands for 100 faults: $count of 1000"; fi
+fxt2pprof --sample-type samples --format folded faults.fxt >counted 2>err
+[ "$((100 * $(faults_of counted)))" -eq "$count" ] || fail "--sample-type samples: $(cat counted)"
+# The event is a type of its own: in stores, in a trace that is made of one, and in a trace of two captures.
+fxtq import faults.fxt -o faults.db 2>err || fail "import: $(cat err)"
+fxtq export fxt faults.db -o again.fxt 2>err || fail "export: $(cat err)"
+sampler-capture cpu --period 100000 --unwind fp -o time.fxt -- ./touch 1 2>err || fail "time: $(cat err)"
+cat faults.fxt time.fxt >both.fxt
+for trace in again.fxt both.fxt; do
+    fxt2pprof --sample-type page-faults --format folded $trace >stacks 2>err || fail "$trace: $(cat err)"
+    [ "$(faults_of stacks)" -eq "$count" ] || fail "$trace: $(faults_of stacks) faults, not $count"
+done
+fxtq report top faults.db >out 2>err || fail "report: $(cat err)"
+[ "$(tr -d , <out | awk '$NF ~ /touch$/ || /touch.c/ { print $1; exit }')" -ge "$count" ] || fail "the report: $(cat out)"
 
 status=0
 sampler-capture cpu --event page-faults --period 1000000 -o none.fxt -- ./touch 1 2>err || status=$?
