@@ -70,6 +70,13 @@ int base_read_at(int fd, void *bytes, size_t size, uint64_t offset)
     return 0;
 }
 
+void base_close(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
 const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -18,6 +18,9 @@ int base_write_all(int fd, const void *bytes, size_t size);
 /* Read exactly size bytes at offset.  Returns 0 or an errno value; EIO: the file is shorter.  */
 int base_read_at(int fd, void *bytes, size_t size, uint64_t offset);
 
+/* Close *fd, unless it is -1, and make it -1.  */
+void base_close(int *fd);
+
 /* The part of a path after its last slash: the whole path if there is none.  */
 const char *base_name(const char *path);
 

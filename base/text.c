@@ -41,6 +41,16 @@ void base_text_add(struct base_text *text, const char *bytes, size_t length)
     text->bytes[text->length] = '\0';
 }
 
+bool base_text_append(struct base_text *text, const char *bytes, size_t length)
+{
+    bool failed;
+
+    base_text_add(text, bytes, length);
+    failed = text->failed;
+    text->failed = false;
+    return !failed;
+}
+
 void base_text_adds(struct base_text *text, const char *string)
 {
     base_text_add(text, string, strlen(string));

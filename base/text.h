@@ -24,6 +24,8 @@ void base_text_addf(struct base_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void base_text_addv(struct base_text *text, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
+/* The same where each addition is checked: returns false if it failed, and leaves failed unset.  */
+bool base_text_append(struct base_text *text, const char *bytes, size_t length);
 /* Empty it, keep its memory and forget a failure.  */
 void base_text_clear(struct base_text *text);
 void base_text_release(struct base_text *text);

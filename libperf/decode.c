@@ -93,6 +93,21 @@ static bool event_of(const struct perf_data *data, const uint8_t *bytes, size_t 
     return perf_events_find(data, id, event);
 }
 
+/* ---- Words of samples and of other records ---- */
+
+static void read_thread_and_time(uint64_t type, struct perf_cursor *cursor,
+                                 struct perf_data_record *record)
+{
+    if (type & PERF_SAMPLE_TID) {
+        record->pid = perf_take_u32(cursor);
+        record->tid = perf_take_u32(cursor);
+    }
+    if (type & PERF_SAMPLE_TIME) {
+        record->time_ns = perf_take_u64(cursor);
+        record->has_time = record->time_ns != 0 && record->time_ns != UINT64_MAX;
+    }
+}
+
 /* ---- Identification at the end of records that are no samples ---- */
 
 #define ID_WORDS                                                                   \
@@ -104,14 +119,7 @@ static void read_identification(const struct perf_data_event *event, struct perf
 {
     uint64_t type = event->sample_type;
 
-    if (type & PERF_SAMPLE_TID) {
-        record->pid = perf_take_u32(cursor);
-        record->tid = perf_take_u32(cursor);
-    }
-    if (type & PERF_SAMPLE_TIME) {
-        record->time_ns = perf_take_u64(cursor);
-        record->has_time = record->time_ns != 0 && record->time_ns != UINT64_MAX;
-    }
+    read_thread_and_time(type, cursor, record);
     if (type & PERF_SAMPLE_ID)
         (void)perf_take_u64(cursor);
     if (type & PERF_SAMPLE_STREAM_ID)
@@ -234,14 +242,7 @@ static void read_front(const struct perf_data_event *event, struct perf_cursor *
         (void)perf_take_u64(cursor);
     if (type & PERF_SAMPLE_IP)
         sample->ip = perf_take_u64(cursor);
-    if (type & PERF_SAMPLE_TID) {
-        record->pid = perf_take_u32(cursor);
-        record->tid = perf_take_u32(cursor);
-    }
-    if (type & PERF_SAMPLE_TIME) {
-        record->time_ns = perf_take_u64(cursor);
-        record->has_time = record->time_ns != 0 && record->time_ns != UINT64_MAX;
-    }
+    read_thread_and_time(type, cursor, record);
     if (type & PERF_SAMPLE_ADDR)
         sample->address = perf_take_u64(cursor);
     if (type & PERF_SAMPLE_ID)

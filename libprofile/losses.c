@@ -2,9 +2,8 @@
  *
  * A capture says the same while it ends (sampler-capture/), with what it alone knows. */
 #include <stddef.h>
-#include <string.h>
 
-#include <fxt/profile.h>
+#include "libprofile/profile_internal.h"
 
 #define REFUSED "messages of captured processes that were refused: invalid, or one mapping too many"
 
@@ -13,10 +12,7 @@
 #member, description, one, many, offsetof(struct profile_loss, member) \
     }
 
-static const struct {
-    const char *name, *description, *one, *many;
-    size_t offset; /* of a uint64_t */
-} losses[] = {
+static const struct profile_tally losses[] = {
     LOSS(ring, "records, as a rule samples, that did not fit into the kernel's buffers",
          "record that the kernel's buffers overran, as a rule a sample: raise --buffer-size (of "
          "perf: -m) or lower -F",
@@ -78,7 +74,6 @@ bool profile_loss_at(const struct profile_loss *counted, size_t index,
         return false;
     *out = (struct profile_loss_cause){ .name = losses[index].name,
                                         .description = losses[index].description };
-    memcpy(&out->count, (const char *)counted + losses[index].offset, sizeof out->count);
-    out->phrase = out->count == 1 ? losses[index].one : losses[index].many;
+    out->count = profile_tally_read(&losses[index], counted, &out->phrase);
     return true;
 }

@@ -1,18 +1,14 @@
 /* notices.c - the counters of an ingest, by name and as phrases.  */
 #include <stddef.h>
-#include <string.h>
 
-#include <fxt/profile.h>
+#include "libprofile/profile_internal.h"
 
-#define NOTICE(member, one, many)                                    \
-    {                                                                \
-#member, one, many, offsetof(struct profile_notices, member) \
+#define NOTICE(member, one, many)                                          \
+    {                                                                      \
+#member, NULL, one, many, offsetof(struct profile_notices, member) \
     }
 
-static const struct {
-    const char *name, *one, *many;
-    size_t offset; /* of a uint64_t */
-} notices[] = {
+static const struct profile_tally notices[] = {
     NOTICE(truncated_stacks, "stack cut at the depth of the capture: root [truncated]",
            "stacks cut at the depth of the capture: root [truncated]"),
     NOTICE(anonymous_frames,
@@ -95,8 +91,7 @@ bool profile_notice_at(const struct profile_notices *counted, size_t index,
     if (index >= NOTICES)
         return false;
     out->name = notices[index].name;
-    memcpy(&out->count, (const char *)counted + notices[index].offset, sizeof out->count);
+    out->count = profile_tally_read(&notices[index], counted, &out->phrase);
     out->many = notices[index].many;
-    out->phrase = out->count == 1 ? notices[index].one : notices[index].many;
     return true;
 }

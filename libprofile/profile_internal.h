@@ -35,6 +35,25 @@ static inline enum profile_status profile_no_memory(struct profile_error *error)
     return PROFILE_NO_MEMORY; /* seen to be a failure by those who read one file at a time */
 }
 
+/* ---- Tallies: counters with names and sentences ---- */
+
+struct profile_tally {
+    const char *name, *description; /* description: of losses */
+    const char *one, *many;         /* phrases to print after the count */
+    size_t offset;                  /* of the uint64_t in the structure that counts */
+};
+
+/* The count, and the phrase for it.  */
+static inline uint64_t profile_tally_read(const struct profile_tally *tally, const void *counted,
+                                          const char **phrase)
+{
+    uint64_t count;
+
+    memcpy(&count, (const char *)counted + tally->offset, sizeof count);
+    *phrase = count == 1 ? tally->one : tally->many;
+    return count;
+}
+
 /* ---- Small things ---- */
 
 /* Sums of counts from hostile files stop at the top instead of wrapping.  */

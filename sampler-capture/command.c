@@ -1,5 +1,6 @@
 #include "sampler-capture/command.h"
 
+#include "base/file.h"
 #include "cmd/cli/cli.h"
 
 #include <errno.h>
@@ -11,13 +12,6 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
-}
 
 /* How things were before us: what the child needs to find.  */
 static struct {
@@ -88,7 +82,7 @@ bool command_start(struct command *command, char *const argv[], bool stdout_is_t
         run_child(argv, go[0], report[1], stdout_is_taken);
     }
     (void)close(go[0]);
-    close_fd(&report[1]);
+    base_close(&report[1]);
     return command->pid > 0;
 }
 
@@ -111,15 +105,21 @@ static int let_go(struct command *command)
 
     if (write(command->go_fd, "", 1) != 1)
         return errno;
-    close_fd(&command->go_fd);
+    base_close(&command->go_fd);
     do
         n = read(command->report_fd, &cause, sizeof cause);
     while (n < 0 && errno == EINTR);
-    close_fd(&command->report_fd);
+    base_close(&command->report_fd);
     if (n != (ssize_t)sizeof cause) /* the exec closed the pipe */
         return 0;
     reap(command, 0);
     return cause;
+}
+
+int command_fail(const char *what)
+{
+    cli_error("%s: %s", what, strerror(errno));
+    return COMMAND_NOT_STARTED;
 }
 
 int command_exec(struct command *command, const char *name)
@@ -182,9 +182,9 @@ int command_exit_status(const struct command *command)
 
 void command_close(struct command *command)
 {
-    close_fd(&command->go_fd);
-    close_fd(&command->report_fd);
+    base_close(&command->go_fd);
+    base_close(&command->report_fd);
     if (command->pid > 0)
         reap(command, 0);
-    close_fd(&command->signal_fd);
+    base_close(&command->signal_fd);
 }

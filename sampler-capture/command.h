@@ -36,6 +36,9 @@ enum {
     COMMAND_NOT_FOUND = 127,
 };
 
+/* Print what, followed by the phrase of errno.  Returns COMMAND_NOT_STARTED.  */
+int command_fail(const char *what);
+
 /* Let the child exec name.  0, or the exit status after a message; the child is gone then.  */
 int command_exec(struct command *command, const char *name);
 

@@ -90,9 +90,9 @@ START_TEST(shortens_a_name)
 
     ck_assert_ptr_nonnull(exact);
     memcpy(exact, names[_i].name, length);
-    ck_assert(codec_text_add(&text, "before ", 7));
+    ck_assert(base_text_append(&text, "before ", 7));
     ck_assert(codec_text_add_short_name(&text, exact, length));
-    ck_assert(codec_text_add(&text, "", 1));
+    ck_assert(base_text_append(&text, "", 1));
     ck_assert_int_eq(strncmp(text.bytes, "before ", 7), 0);
     ck_assert_str_eq(text.bytes + 7, names[_i].shown);
     free(text.bytes);

@@ -197,6 +197,8 @@ void *cli_checked(void *memory);
 
 /* a and b as one text from malloc().  */
 char *cli_join(const char *a, const char *b);
+/* vprintf() to a text from malloc().  */
+char *cli_text(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
 /* Whether escapes for colour may be written to stream: a terminal, and NO_COLOR is not set.  */
 bool cli_colour(FILE *stream);

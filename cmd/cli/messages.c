@@ -189,6 +189,15 @@ char *cli_join(const char *a, const char *b)
     return text;
 }
 
+char *cli_text(const char *format, va_list arguments)
+{
+    char *text;
+
+    if (vasprintf(&text, format, arguments) < 0)
+        cli_out_of_memory();
+    return text;
+}
+
 bool cli_colour(FILE *stream)
 {
     const char *no_color = getenv("NO_COLOR");

@@ -346,17 +346,23 @@ static void copy_record(void *context, const struct fxt_record *record)
     job_put_as_read(&convert->job, convert->writer, record);
 }
 
-/* Records as they are: a perf.data file has become a trace by reading it.  */
-static void write_capture(struct convert *convert)
+/* False after a message.  */
+static bool open_writer(struct convert *convert)
 {
     struct fxt_error error;
 
-    if (fxt_writer_open(cli_output_write, &convert->job.output, &convert->writer, &error) !=
-        FXT_OK) {
-        cli_error("%s", error.message);
-        job_fail(&convert->job, CLI_ENVIRONMENT);
+    if (fxt_writer_open(cli_output_write, &convert->job.output, &convert->writer, &error) == FXT_OK)
+        return true;
+    cli_error("%s", error.message);
+    job_fail(&convert->job, CLI_ENVIRONMENT);
+    return false;
+}
+
+/* Records as they are: a perf.data file has become a trace by reading it.  */
+static void write_capture(struct convert *convert)
+{
+    if (!open_writer(convert))
         return;
-    }
     (void)job_read(&convert->job, convert->job.traces.items, NULL, copy_record, convert);
     fxt_writer_close(convert->writer);
 }
@@ -364,14 +370,8 @@ static void write_capture(struct convert *convert)
 /* Convert to the profiler's layout.  */
 static void write_layout(struct convert *convert)
 {
-    struct fxt_error error;
-
-    if (fxt_writer_open(cli_output_write, &convert->job.output, &convert->writer, &error) !=
-        FXT_OK) {
-        cli_error("%s", error.message);
-        job_fail(&convert->job, CLI_ENVIRONMENT);
+    if (!open_writer(convert))
         return;
-    }
     put_start(convert);
     (void)job_read(&convert->job, convert->job.traces.items, NULL, visit, convert);
     if (convert->job.records > 0)

@@ -67,18 +67,15 @@ static const char *say(struct diff_findings *findings, const char *format, ...)
 
 static const char *say(struct diff_findings *findings, const char *format, ...)
 {
-    char *text = NULL;
-    const char *copy = NULL;
+    const char *copy;
     va_list arguments;
-    int length;
+    char *text;
 
     va_start(arguments, format);
-    length = vasprintf(&text, format, arguments);
+    text = cli_text(format, arguments);
     va_end(arguments);
-    if (length >= 0) {
-        copy = base_arena_text(&findings->arena, text, (size_t)length);
-        free(text);
-    }
+    copy = base_arena_text(&findings->arena, text, strlen(text));
+    free(text);
     if (!copy)
         cli_out_of_memory();
     return copy;

@@ -12,17 +12,12 @@
 void diff_print(struct cli_output *output, const char *format, ...)
 {
     va_list arguments;
-    char *text = NULL;
-    int length;
+    char *text;
 
     va_start(arguments, format);
-    length = vasprintf(&text, format, arguments);
+    text = cli_text(format, arguments);
     va_end(arguments);
-    if (length < 0) {
-        cli_error("out of memory");
-        exit(CLI_ENVIRONMENT);
-    }
-    (void)cli_output_write(output, text, (size_t)length);
+    (void)cli_output_write(output, text, strlen(text));
     free(text);
 }
 

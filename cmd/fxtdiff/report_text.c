@@ -79,19 +79,14 @@ static void put_line(const struct page *page, const char *format, ...)
 
 static void put_line(const struct page *page, const char *format, ...)
 {
-    char *text = NULL;
     const char *at, *end;
     va_list arguments;
     size_t column = 0;
-    int length;
+    char *text;
 
     va_start(arguments, format);
-    length = vasprintf(&text, format, arguments);
+    text = cli_text(format, arguments);
     va_end(arguments);
-    if (length < 0) {
-        cli_error("out of memory");
-        exit(CLI_ENVIRONMENT);
-    }
     for (at = text; *at; at = end) {
         size_t blanks = strspn(at, " ");
         size_t width = word_width(at + blanks, &end);

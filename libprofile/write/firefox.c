@@ -524,7 +524,7 @@ static void put_name(struct firefox *writer, const char *member, bool ok)
         return;
     }
     if (writer->text.length == 0)
-        ok = codec_text_add(&writer->text, "all samples", strlen("all samples"));
+        ok = base_text_append(&writer->text, "all samples", strlen("all samples"));
     writer->failed |= !ok;
     put_member(writer, member,
                (struct profile_text){ writer->text.bytes, ok ? writer->text.length : 0 });

@@ -55,7 +55,7 @@ static bool add_impl(struct base_text *text, const char *bytes, size_t length)
 {
     size_t limit = skip_angles(bytes, length, 0);
     size_t path; /* where in text the path began that is being copied */
-    bool ok = codec_text_add(text, "<", 1);
+    bool ok = base_text_append(text, "<", 1);
 
     path = text->length;
     for (size_t at = 1; at < limit && ok;) {
@@ -66,15 +66,15 @@ static bool add_impl(struct base_text *text, const char *bytes, size_t length)
             at += 2;
         } else if (bytes[at] == '<' && named) {
             at = skip_angles(bytes, limit, at);
-            ok = codec_text_add(text, "<...>", 5);
+            ok = base_text_append(text, "<...>", 5);
         } else {
-            ok = codec_text_add(text, bytes + at, 1);
+            ok = base_text_append(text, bytes + at, 1);
             if (!is_identifier(bytes[at]) && bytes[at] != '[' && bytes[at] != ']')
                 path = text->length;
             at++;
         }
     }
-    return ok && codec_text_add(text, bytes + limit, length - limit);
+    return ok && base_text_append(text, bytes + limit, length - limit);
 }
 
 /* Without any arguments of templates.  */
@@ -88,7 +88,7 @@ static bool add_bare(struct base_text *text, const char *name, size_t length)
         skip_angles(bare.bytes, bare.length, 0) < bare.length)
         ok = add_impl(text, bare.bytes, bare.length);
     else
-        ok = ok && codec_text_add(text, bare.bytes ? bare.bytes : "", bare.length);
+        ok = ok && base_text_append(text, bare.bytes ? bare.bytes : "", bare.length);
     free(bare.bytes);
     if (!ok)
         text->length = start;
@@ -163,8 +163,9 @@ bool codec_text_add_cut(struct base_text *text, const char *bytes, size_t length
     size_t head, tail;
 
     base_width_cut(bytes, length, columns, &head, &tail);
-    return codec_text_add(text, bytes, head) && (head == length || codec_text_add(text, CUT, 3)) &&
-           codec_text_add(text, bytes + length - tail, tail);
+    return base_text_append(text, bytes, head) &&
+           (head == length || base_text_append(text, CUT, 3)) &&
+           base_text_append(text, bytes + length - tail, tail);
 }
 
 /* The end of a path that fits, or the middle left out.  */
@@ -176,7 +177,8 @@ static bool add_rest(struct base_text *text, const char *bytes, size_t length, s
     if (rest == length || base_width_text(bytes, length) <= columns)
         return codec_text_add_cut(text, bytes, length, columns);
     if (base_width_text(bytes + rest, length - rest) <= room)
-        return codec_text_add(text, CUT, 3) && codec_text_add(text, bytes + rest, length - rest);
+        return base_text_append(text, CUT, 3) &&
+               base_text_append(text, bytes + rest, length - rest);
     rest += bytes[rest] == ':' ? 2 : 1;
     return codec_text_add_cut(text, bytes + rest, length - rest, columns);
 }
@@ -211,7 +213,7 @@ char *profile_fit_name(const char *name, size_t length, size_t columns)
 {
     struct base_text text = { .bytes = NULL };
 
-    if (codec_text_add_fit_name(&text, name, length, columns) && codec_text_add(&text, "", 1))
+    if (codec_text_add_fit_name(&text, name, length, columns) && base_text_append(&text, "", 1))
         return text.bytes;
     free(text.bytes);
     return NULL;

@@ -420,12 +420,12 @@ static enum profile_status write_tree(struct folded *folded, struct level *level
         level->item++;
         line->length = level->length;
         name = name_of_node(folded, item->child, &length);
-        if (!codec_text_add(line, name, length))
+        if (!base_text_append(line, name, length))
             return profile_no_memory(error);
         if (!item->through) {
             put_line(folded, item->child);
         } else {
-            if (!codec_text_add(line, ";", 1))
+            if (!base_text_append(line, ";", 1))
                 return profile_no_memory(error);
             levels[depth++] = enter(folded, item->child, line->length);
         }

@@ -44,7 +44,7 @@ static void skip(struct scan *scan, size_t length)
 
 static void keep(struct scan *scan, size_t length)
 {
-    if (!codec_text_add(scan->out, scan->next, length))
+    if (!base_text_append(scan->out, scan->next, length))
         scan->no_memory = true;
     skip(scan, length);
 }
@@ -130,7 +130,7 @@ static void shorten_arguments(struct scan *scan)
     if (scan->arguments == 0 || scan->out->length - scan->arguments <= scan->arguments_max)
         return;
     scan->out->length = scan->arguments;
-    if (!codec_text_add(scan->out, "...", 3))
+    if (!base_text_append(scan->out, "...", 3))
         scan->no_memory = true;
 }
 
@@ -197,7 +197,7 @@ bool codec_text_add_shorter_name(struct base_text *text, const char *name, size_
     if (!scan.odd && scan.angles + scan.braces == 0 && text->length > scan.start)
         return true;
     text->length = before;
-    return codec_text_add(text, name, length);
+    return base_text_append(text, name, length);
 }
 
 bool codec_text_add_short_name(struct base_text *text, const char *name, size_t length)
@@ -209,7 +209,7 @@ char *profile_short_name(const char *name, size_t length)
 {
     struct base_text text = { .bytes = NULL };
 
-    if (codec_text_add_short_name(&text, name, length) && codec_text_add(&text, "", 1))
+    if (codec_text_add_short_name(&text, name, length) && base_text_append(&text, "", 1))
         return text.bytes;
     free(text.bytes);
     return NULL;

@@ -69,7 +69,7 @@ static enum profile_status take_name(struct table *table, struct table_row *row,
 
     text->length = 0;
     if (whole || !table->top->rows[row->id - 1].mangled)
-        ok = codec_text_add(text, name, length);
+        ok = base_text_append(text, name, length);
     else
         ok = codec_text_add_short_name(text, name, length);
     return ok ? take_text(table, &row->name, error) : profile_no_memory(error);
@@ -111,7 +111,7 @@ static enum profile_status take_place(struct table *table, struct table_row *row
     ok = codec_text_add_utf8(&top->text, file, length);
     if (ok && spot->line) {
         int size = snprintf(number, sizeof number, ":%" PRIu32, spot->line);
-        ok = codec_text_add(&top->text, number, (size_t)size);
+        ok = base_text_append(&top->text, number, (size_t)size);
     }
     return ok ? take_text(table, &row->place, error) : profile_no_memory(error);
 }

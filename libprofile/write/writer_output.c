@@ -18,16 +18,6 @@ enum profile_status codec_output_finish(struct base_output *output, struct profi
 
 /* ---- Growing text ---- */
 
-bool codec_text_add(struct base_text *text, const char *bytes, size_t length)
-{
-    bool failed;
-
-    base_text_add(text, bytes, length);
-    failed = text->failed;
-    text->failed = false;
-    return !failed;
-}
-
 bool codec_text_add_utf8(struct base_text *text, const char *bytes, size_t length)
 {
     bool ok = true;
@@ -40,12 +30,12 @@ bool codec_text_add_utf8(struct base_text *text, const char *bytes, size_t lengt
             good += size;
             continue;
         }
-        ok = codec_text_add(text, bytes, good) && codec_text_add(text, "\xef\xbf\xbd", 3);
+        ok = base_text_append(text, bytes, good) && base_text_append(text, "\xef\xbf\xbd", 3);
         bytes += good + 1;
         length -= good + 1;
         good = 0;
     }
-    return ok && codec_text_add(text, bytes, good);
+    return ok && base_text_append(text, bytes, good);
 }
 
 /* ---- Names ---- */
@@ -54,7 +44,7 @@ bool codec_text_add_build_id(struct base_text *text, const struct profile_module
 {
     char hex[2 * sizeof module->build_id];
 
-    return codec_text_add(text, hex, base_hex(hex, module->build_id, module->build_id_length));
+    return base_text_append(text, hex, base_hex(hex, module->build_id, module->build_id_length));
 }
 
 bool codec_text_add_module(struct base_text *text, const struct profile *profile, profile_id id)
@@ -63,14 +53,14 @@ bool codec_text_add_module(struct base_text *text, const struct profile *profile
     const char *base = base_name(profile_stacks_text(profile->stacks, module.name, NULL));
 
     if (!*base && module.build_id_length > 0)
-        return codec_text_add(text, "[", 1) && codec_text_add_build_id(text, &module) &&
-               codec_text_add(text, "]", 1);
+        return base_text_append(text, "[", 1) && codec_text_add_build_id(text, &module) &&
+               base_text_append(text, "]", 1);
     if (!*base)
-        return codec_text_add(text, PROFILE_UNKNOWN, strlen(PROFILE_UNKNOWN));
+        return base_text_append(text, PROFILE_UNKNOWN, strlen(PROFILE_UNKNOWN));
     if (base[0] == '[') /* "[vdso]" has its brackets already */
         return codec_text_add_utf8(text, base, strlen(base));
-    return codec_text_add(text, "[", 1) && codec_text_add_utf8(text, base, strlen(base)) &&
-           codec_text_add(text, "]", 1);
+    return base_text_append(text, "[", 1) && codec_text_add_utf8(text, base, strlen(base)) &&
+           base_text_append(text, "]", 1);
 }
 
 bool codec_text_add_function(struct base_text *text, const struct profile *profile,

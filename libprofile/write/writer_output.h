@@ -13,9 +13,7 @@ enum profile_status codec_output_finish(struct base_output *output, struct profi
 
 /* ---- Growing text ---- */
 
-/* As base_text_add(), for chains: returns false, and forgets it, when memory is short.  */
-bool codec_text_add(struct base_text *text, const char *bytes, size_t length);
-/* The same as UTF-8: every byte that is not part of a character becomes U+FFFD.  */
+/* As base_text_append(), as UTF-8: every byte that is not part of a character becomes U+FFFD.  */
 bool codec_text_add_utf8(struct base_text *text, const char *bytes, size_t length);
 
 /* ---- Names ---- */

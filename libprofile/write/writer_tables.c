@@ -283,7 +283,7 @@ struct writer_frame writer_frame_at(const struct writer_tables *tables, uint32_t
 static bool set(struct base_text *text, const char *bytes, size_t length)
 {
     text->length = 0;
-    return codec_text_add(text, bytes, length);
+    return base_text_append(text, bytes, length);
 }
 
 bool writer_mapping_name(const struct writer_tables *tables, uint32_t mapping,
@@ -296,8 +296,8 @@ bool writer_mapping_name(const struct writer_tables *tables, uint32_t mapping,
     if (*base)
         return set(text, base, strlen(base));
     if (build_id.length > 0)
-        return set(text, "[", 1) && codec_text_add(text, build_id.bytes, build_id.length) &&
-               codec_text_add(text, "]", 1);
+        return set(text, "[", 1) && base_text_append(text, build_id.bytes, build_id.length) &&
+               base_text_append(text, "]", 1);
     return set(text, PROFILE_UNKNOWN, strlen(PROFILE_UNKNOWN));
 }
 
@@ -312,7 +312,7 @@ bool writer_frame_name(const struct writer_tables *tables, const struct writer_f
         return false;
     if (text->bytes[0] == '[')
         return true;
-    if (!codec_text_add(text, "[]", 2)) /* room for both */
+    if (!base_text_append(text, "[]", 2)) /* room for both */
         return false;
     memmove(text->bytes + 1, text->bytes, text->length - 2);
     text->bytes[0] = '[';

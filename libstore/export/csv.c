@@ -44,7 +44,7 @@ struct csv {
 
 static void add(struct csv *csv, const char *bytes, size_t length)
 {
-    csv->failed |= !export_text_add(&csv->line, bytes, length);
+    csv->failed |= !base_text_append(&csv->line, bytes, length);
 }
 
 static void next_cell(struct csv *csv)
@@ -263,21 +263,21 @@ static enum store_status heap_row(struct export *export, const struct export_row
 
 static void add_json(struct csv *csv, struct base_text *json, const char *bytes, size_t length)
 {
-    csv->failed |= !export_text_add(json, "\"", 1);
+    csv->failed |= !base_text_append(json, "\"", 1);
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)bytes[i];
         char escaped[8];
 
         if (c == '"' || c == '\\')
-            csv->failed |= !export_text_add(json, "\\", 1);
+            csv->failed |= !base_text_append(json, "\\", 1);
         if (c >= ' ') {
-            csv->failed |= !export_text_add(json, bytes + i, 1);
+            csv->failed |= !base_text_append(json, bytes + i, 1);
         } else {
             (void)snprintf(escaped, sizeof escaped, "\\u%04x", c);
             csv->failed |= !export_text_adds(json, escaped);
         }
     }
-    csv->failed |= !export_text_add(json, "\"", 1);
+    csv->failed |= !base_text_append(json, "\"", 1);
 }
 
 /* A column as text; "" for what is none.  */
@@ -304,7 +304,7 @@ static enum store_status labels_cell(struct export *export, struct csv *csv, int
 
         csv->failed |= !export_text_adds(&json, json.length > 0 ? "," : "{");
         add_json_column(csv, &json, 0);
-        csv->failed |= !export_text_add(&json, ":", 1);
+        csv->failed |= !base_text_append(&json, ":", 1);
         if (sqlite3_column_type(csv->labels, 1) == SQLITE_INTEGER) {
             (void)snprintf(number, sizeof number, "%" PRId64,
                            (int64_t)sqlite3_column_int64(csv->labels, 1));
@@ -315,7 +315,7 @@ static enum store_status labels_cell(struct export *export, struct csv *csv, int
     }
     (void)sqlite3_reset(csv->labels);
     if (json.length > 0)
-        csv->failed |= !export_text_add(&json, "}", 1);
+        csv->failed |= !base_text_append(&json, "}", 1);
     text_cell(csv, json.length > 0 ? json.bytes : "", json.length);
     free(json.bytes);
     return status;

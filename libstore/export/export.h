@@ -16,6 +16,7 @@
 #include <fxt/store_export.h>
 #include "base/output.h"
 #include "base/text.h"
+#include "libstore/functions/cpu_list.h"
 #include "libstore/functions/shape.h"
 #include "libstore/store_internal.h"
 
@@ -37,8 +38,7 @@ struct export_thread {
 
 /* ---- Output ---- */
 
-/* As base_text_add(), for chains: returns false, and forgets it, when memory is short.  */
-bool export_text_add(struct base_text *text, const char *bytes, size_t length);
+/* As base_text_append().  */
 bool export_text_adds(struct base_text *text, const char *string);
 
 /* ---- One export ---- */
@@ -148,6 +148,9 @@ struct export_row {
 
     int64_t arg_set; /* labels; 0: none */
 };
+
+/* Whether the filter keeps the CPU of a sample.  */
+bool export_keeps_cpu(const struct export *export, const struct export_row *row);
 
 typedef enum store_status (*export_row_fn)(struct export *export, const struct export_row *row,
                                            void *context);

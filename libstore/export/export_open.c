@@ -87,13 +87,6 @@ static bool list_has_number(const char *list, uint64_t number)
     return match_list(list, text);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static enum store_status parse_cpus(struct export *export)
 {
     const char *list = export->filter.cpus;
@@ -116,7 +109,7 @@ static enum store_status parse_cpus(struct export *export)
             break;
         item = end + 1;
     }
-    qsort(export->cpus, export->cpu_count, sizeof *export->cpus, compare_numbers);
+    cpu_list_sort(export->cpus, export->cpu_count);
     return STORE_OK;
 }
 

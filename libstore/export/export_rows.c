@@ -43,13 +43,6 @@ static enum store_status take_id(struct export *export, sqlite3_stmt *row, int c
 
 /* ---- The filter ---- */
 
-static int compare_numbers(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static bool passes_time(const struct store_filter *filter, bool has_ts, int64_t ts)
 {
     if (!filter->has_from && !filter->has_limit)
@@ -63,10 +56,10 @@ static bool passes_stack(const struct export *export, uint32_t callsite)
     return !export->keep || (callsite && export->keep[callsite >> 3] >> (callsite & 7) & 1);
 }
 
-static bool passes_cpu(const struct export *export, const struct export_row *row)
+bool export_keeps_cpu(const struct export *export, const struct export_row *row)
 {
-    return !export->cpus || (row->has_cpu && bsearch(&row->cpu, export->cpus, export->cpu_count,
-                                                     sizeof row->cpu, compare_numbers));
+    return !export->cpus ||
+           (row->has_cpu && cpu_list_has(export->cpus, export->cpu_count, row->cpu));
 }
 
 /* Who: the thread if it is known, else the process.  */
@@ -121,7 +114,7 @@ static enum store_status each_of_capture(struct export *export, sqlite3_stmt *sa
             break;
         if ((!export->sampled || row.sample_type == export->sampled) &&
             passes_time(&export->filter, row.has_ts, row.ts) &&
-            passes_stack(export, row.callsite) && passes_cpu(export, &row) &&
+            passes_stack(export, row.callsite) && export_keeps_cpu(export, &row) &&
             passes_owner(export, &row))
             status = each(export, &row, context);
     }
@@ -213,7 +206,7 @@ enum store_status export_each_heap(struct export *export, bool by_release, expor
         else
             passes = passes_time(&export->filter, row.has_ts, row.ts) &&
                      passes_stack(export, row.callsite);
-        if (passes && passes_cpu(export, &row) && passes_owner(export, &row) &&
+        if (passes && export_keeps_cpu(export, &row) && passes_owner(export, &row) &&
             (!export->filter.capture || row.capture == export->filter.capture))
             status = each(export, &row, context);
     }
@@ -280,7 +273,7 @@ enum store_status export_each_profile(struct export *export, int64_t type_id, ex
             status = read_profile(export, samples, &row);
         if (status != STORE_OK)
             break;
-        if (passes_time(&export->filter, false, 0) && passes_cpu(export, &row) &&
+        if (passes_time(&export->filter, false, 0) && export_keeps_cpu(export, &row) &&
             passes_stack(export, row.callsite) && passes_owner(export, &row) &&
             (!export->filter.capture || row.capture == export->filter.capture))
             status = each(export, &row, context);

@@ -8,19 +8,9 @@
 
 /* ---- Growing text ---- */
 
-bool export_text_add(struct base_text *text, const char *bytes, size_t length)
-{
-    bool failed;
-
-    base_text_add(text, bytes, length);
-    failed = text->failed;
-    text->failed = false;
-    return !failed;
-}
-
 bool export_text_adds(struct base_text *text, const char *string)
 {
-    return export_text_add(text, string, strlen(string));
+    return base_text_append(text, string, strlen(string));
 }
 
 /* ---- Output ---- */
@@ -52,7 +42,7 @@ static bool clean(struct base_text *text, size_t start)
 
 static bool separate(struct base_text *text, size_t beginning)
 {
-    return text->length == beginning || export_text_add(text, ";", 1);
+    return text->length == beginning || base_text_append(text, ";", 1);
 }
 
 /* The functions of a frame, outermost first.  *begun: show_from was met.  */

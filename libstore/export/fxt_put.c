@@ -94,9 +94,9 @@ enum store_status fx_event_name(struct fx *fx, int64_t id, struct fxt_record *re
             /* Inline texts must outlive the statement's row.  */
             fx->name_bytes.length = 0;
             if (!export_text_adds(&fx->name_bytes, category ? category : "") ||
-                !export_text_add(&fx->name_bytes, "", 1) ||
+                !base_text_append(&fx->name_bytes, "", 1) ||
                 !export_text_adds(&fx->name_bytes, name ? name : "") ||
-                !export_text_add(&fx->name_bytes, "", 1))
+                !base_text_append(&fx->name_bytes, "", 1))
                 status = store_no_memory(fx->export->error);
             if (status == STORE_OK) {
                 record->category.bytes = fx->name_bytes.bytes;
@@ -155,7 +155,7 @@ enum store_status fx_mention(struct fx *fx, uint32_t thread, int64_t ts)
 static enum store_status keep_bytes(struct fx *fx, const void *bytes, size_t length, size_t *offset)
 {
     *offset = fx->argument_bytes.length;
-    if (export_text_add(&fx->argument_bytes, bytes ? bytes : "", bytes ? length : 0))
+    if (base_text_append(&fx->argument_bytes, bytes ? bytes : "", bytes ? length : 0))
         return STORE_OK;
     return store_no_memory(fx->export->error);
 }

@@ -191,21 +191,12 @@ static bool keeps_stack(const struct fx *fx, uint32_t callsite)
     return !keep || (callsite && keep[callsite >> 3] >> (callsite & 7) & 1);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static bool keeps_sample(const struct fx *fx, const struct export_row *row)
 {
     const struct export *export = fx->export;
 
     return fx_keeps_time(fx, row->ts) && export->threads[row->thread].kept &&
-           keeps_stack(fx, row->callsite) &&
-           (!export->cpus || (row->has_cpu && bsearch(&row->cpu, export->cpus, export->cpu_count,
-                                                      sizeof row->cpu, compare_numbers)));
+           keeps_stack(fx, row->callsite) && export_keeps_cpu(export, row);
 }
 
 static enum store_status take_sample(struct fx *fx, struct fx_stream *stream)

@@ -50,6 +50,14 @@ void functions_drop(void *functions);
 int functions_declare(sqlite3 *db, char *declaration);
 /* xDisconnect of tables that are one allocation.  */
 int functions_disconnect(sqlite3_vtab *base);
+/* Plan a query: idxStr gets a letter for each value that filter() receives, 'A' + the number of its
+ * argument, as argument_of() counts them from 0; it returns -1 for a column that is none.  Returns
+ * SQLite's code.  */
+int functions_plan(sqlite3_vtab *base, sqlite3_index_info *info,
+                   int (*argument_of)(const sqlite3_vtab *base, int column));
+/* Copy the values that filter() received by such a plan.  Returns SQLite's code.  */
+int functions_take_arguments(sqlite3_value **arguments, const char *plan, int count,
+                             sqlite3_value **values);
 /* Zeroed memory of SQLite, or NULL.  */
 void *functions_zeroed(int size);
 

@@ -48,6 +48,48 @@ int functions_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
+int functions_plan(sqlite3_vtab *base, sqlite3_index_info *info,
+                   int (*argument_of)(const sqlite3_vtab *base, int column))
+{
+    char *plan = sqlite3_malloc(info->nConstraint + 1);
+    unsigned used = 0;
+    int count = 0;
+
+    if (!plan)
+        return SQLITE_NOMEM;
+    for (int i = 0; i < info->nConstraint; i++) {
+        int argument = argument_of(base, info->aConstraint[i].iColumn);
+
+        if (argument < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+            continue;
+        if (!info->aConstraint[i].usable) { /* it needs a table that comes later */
+            sqlite3_free(plan);
+            return SQLITE_CONSTRAINT;
+        }
+        if (used & 1u << argument)
+            continue;
+        used |= 1u << argument;
+        plan[count++] = (char)('A' + argument);
+        info->aConstraintUsage[i].argvIndex = count;
+        info->aConstraintUsage[i].omit = 1;
+    }
+    plan[count] = '\0';
+    info->idxStr = plan;
+    info->needToFreeIdxStr = 1;
+    return SQLITE_OK;
+}
+
+int functions_take_arguments(sqlite3_value **arguments, const char *plan, int count,
+                             sqlite3_value **values)
+{
+    for (int i = 0; i < count; i++) {
+        arguments[plan[i] - 'A'] = sqlite3_value_dup(values[i]);
+        if (!arguments[plan[i] - 'A'])
+            return SQLITE_NOMEM;
+    }
+    return SQLITE_OK;
+}
+
 void *functions_zeroed(int size)
 {
     void *memory = sqlite3_malloc(size);

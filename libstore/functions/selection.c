@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "libstore/functions/content_queries.h"
+#include "libstore/functions/cpu_list.h"
 #include "libstore/functions/shape.h"
 
 /* More rows than any store holds would only cost memory.  */
@@ -56,7 +57,7 @@ struct counters {
     uint32_t owner_count;
     const uint32_t *processes; /* [thread] */
 
-    const sqlite3_int64 *cpus; /* sorted; NULL: all */
+    const int64_t *cpus; /* sorted; NULL: all */
     size_t cpu_count;
 };
 
@@ -73,20 +74,11 @@ static void add_value(struct amount *to, sqlite3_value *value, bool *is_real)
     amount_add(to, &more);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    sqlite3_int64 x = *(const sqlite3_int64 *)a, y = *(const sqlite3_int64 *)b;
-
-    return (x > y) - (x < y);
-}
-
 static bool cpu_counts(const struct counters *counters, sqlite3_value *cpu)
 {
-    sqlite3_int64 number = sqlite3_value_int64(cpu);
-
     return !counters->cpus ||
            (sqlite3_value_type(cpu) != SQLITE_NULL &&
-            bsearch(&number, counters->cpus, counters->cpu_count, sizeof number, compare_numbers));
+            cpu_list_has(counters->cpus, counters->cpu_count, sqlite3_value_int64(cpu)));
 }
 
 /* The counter that a sample of owner and call site belongs to; false: none.  */
@@ -158,7 +150,7 @@ struct job {
     uint8_t *threads_kept, *processes_kept;
     uint32_t *thread_processes;
     uint32_t thread_count, process_count;
-    sqlite3_int64 *cpus;
+    int64_t *cpus;
     bool one_of_types; /* the store has CPU samples of other types, which do not count */
 };
 
@@ -340,7 +332,7 @@ static int parse_cpus(struct job *job)
         item = end + 1;
     }
     if (list)
-        qsort(job->cpus, count, sizeof *job->cpus, compare_numbers);
+        cpu_list_sort(job->cpus, count);
     job->counters.cpus = job->cpus;
     job->counters.cpu_count = count;
     return SQLITE_OK;

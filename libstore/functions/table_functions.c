@@ -140,8 +140,9 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 /* ---- Planning ---- */
 
 /* The argument that a column is, or -1.  */
-static int argument_of(const struct table *table, int column)
+static int argument_of(const sqlite3_vtab *base, int column)
 {
+    const struct table *table = (const struct table *)base;
     int first = shapes[table->kind].value_count;
 
     if (column < first)
@@ -149,38 +150,11 @@ static int argument_of(const struct table *table, int column)
     return column - first + (has_pattern(table->kind) ? PATTERN : TYPE);
 }
 
-/* idxStr has a letter for each value that filter() gets: 'A' + its argument.  */
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    const struct table *table = (const struct table *)base;
-    char *plan = sqlite3_malloc(ARGUMENTS + 1);
-    unsigned used = 0;
-    int count = 0;
-
-    if (!plan)
-        return SQLITE_NOMEM;
-    for (int i = 0; i < info->nConstraint; i++) {
-        int argument = argument_of(table, info->aConstraint[i].iColumn);
-
-        if (argument < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
-            continue;
-        if (!info->aConstraint[i].usable) { /* it needs a table that comes later */
-            sqlite3_free(plan);
-            return SQLITE_CONSTRAINT;
-        }
-        if (used & 1u << argument)
-            continue;
-        used |= 1u << argument;
-        plan[count++] = (char)('A' + argument);
-        info->aConstraintUsage[i].argvIndex = count;
-        info->aConstraintUsage[i].omit = 1;
-    }
-    plan[count] = '\0';
-    info->idxStr = plan;
-    info->needToFreeIdxStr = 1;
     info->estimatedCost = 1e6;
     info->estimatedRows = 10000;
-    return SQLITE_OK;
+    return functions_plan(base, info, argument_of);
 }
 
 /* ---- Cursors ---- */
@@ -393,12 +367,9 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *plan, int c
 
     (void)number;
     clear(cursor);
-    for (int i = 0; i < count; i++) {
-        cursor->arguments[plan[i] - 'A'] = sqlite3_value_dup(values[i]);
-        if (!cursor->arguments[plan[i] - 'A'])
-            return SQLITE_NOMEM;
-    }
-    code = functions_refresh(table->functions, &error);
+    code = functions_take_arguments(cursor->arguments, plan, count, values);
+    if (code == SQLITE_OK)
+        code = functions_refresh(table->functions, &error);
     if (code == SQLITE_OK) {
         cursor->stacks = stacks_hold(table->functions->stacks);
         code = answer(cursor, table, &error);
@@ -513,7 +484,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
 {
     const struct cursor *cursor = (const struct cursor *)base;
     const struct table *table = (const struct table *)base->pVtab;
-    int argument = argument_of(table, index);
+    int argument = argument_of(&table->base, index);
 
     if (argument >= 0) {
         if (cursor->arguments[argument])

@@ -96,37 +96,18 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 
 /* ---- Planning ---- */
 
-/* idxStr has a letter for each value that filter() gets: 'A' + its argument.  */
+static int argument_of(const sqlite3_vtab *base, int column)
+{
+    return column - kinds[((const struct table *)base)->kind].values;
+}
+
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     enum kind kind = ((struct table *)base)->kind;
-    char *plan = sqlite3_malloc(MOST_ARGUMENTS + 1);
-    unsigned used = 0;
-    int count = 0;
 
-    if (!plan)
-        return SQLITE_NOMEM;
-    for (int i = 0; i < info->nConstraint; i++) {
-        int argument = info->aConstraint[i].iColumn - kinds[kind].values;
-
-        if (argument < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ ||
-            (used & 1u << argument))
-            continue;
-        if (!info->aConstraint[i].usable) { /* it needs a table that comes later */
-            sqlite3_free(plan);
-            return SQLITE_CONSTRAINT;
-        }
-        used |= 1u << argument;
-        plan[count++] = (char)('A' + argument);
-        info->aConstraintUsage[i].argvIndex = count;
-        info->aConstraintUsage[i].omit = 1;
-    }
-    plan[count] = '\0';
-    info->idxStr = plan;
-    info->needToFreeIdxStr = 1;
     info->estimatedCost = kind == INTERVALS_INTERSECT ? 1e7 : 1000;
     info->estimatedRows = kind == INTERVALS_INTERSECT ? 1000000 : 10;
-    return SQLITE_OK;
+    return functions_plan(base, info, argument_of);
 }
 
 /* ---- Cursors ---- */
@@ -503,11 +484,9 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *plan, int c
 
     (void)number;
     clear(cursor);
-    for (int i = 0; i < count; i++) {
-        cursor->arguments[plan[i] - 'A'] = sqlite3_value_dup(values[i]);
-        if (!cursor->arguments[plan[i] - 'A'])
-            return SQLITE_NOMEM;
-    }
+    code = functions_take_arguments(cursor->arguments, plan, count, values);
+    if (code != SQLITE_OK)
+        return code;
     sqlite3_free(base->pVtab->zErrMsg);
     base->pVtab->zErrMsg = NULL;
     code = check_arguments(cursor, table, &none);

@@ -237,19 +237,24 @@ static void discard_queue_before(struct capture *capture, uint64_t limit_ns)
     capture->queue_used = kept;
 }
 
+static bool write_in_order(struct capture *capture)
+{
+    if (capture->order_count > 1)
+        qsort(capture->order, capture->order_count, sizeof *capture->order, compare_entries);
+    for (size_t i = 0; i < capture->order_count; i++)
+        if (!write_entry(capture, &capture->order[i]))
+            return false;
+    return true;
+}
+
 static bool write_before(struct capture *capture, uint64_t limit_ns)
 {
     capture->order_count = 0;
     for (uint32_t i = 0; i < capture->drain->events->count; i++)
         if (!order_samples(capture, i, limit_ns))
             return false;
-    if (!order_queue(capture, limit_ns))
+    if (!order_queue(capture, limit_ns) || !write_in_order(capture))
         return false;
-    if (capture->order_count > 1)
-        qsort(capture->order, capture->order_count, sizeof *capture->order, compare_entries);
-    for (size_t i = 0; i < capture->order_count; i++)
-        if (!write_entry(capture, &capture->order[i]))
-            return false;
     for (size_t i = 0; i < capture->drain->events->count; i++)
         region_discard_before(&capture->drain->cpus[i].region, limit_ns);
     discard_queue_before(capture, limit_ns);
@@ -284,13 +289,8 @@ static uint64_t oldest_sample(const struct capture *capture, uint64_t otherwise)
 static bool apply_before(struct capture *capture, uint64_t limit_ns)
 {
     capture->order_count = 0;
-    if (!order_queue(capture, limit_ns))
+    if (!order_queue(capture, limit_ns) || !write_in_order(capture))
         return false;
-    if (capture->order_count > 1)
-        qsort(capture->order, capture->order_count, sizeof *capture->order, compare_entries);
-    for (size_t i = 0; i < capture->order_count; i++)
-        if (!write_entry(capture, &capture->order[i]))
-            return false;
     discard_queue_before(capture, limit_ns);
     return true;
 }

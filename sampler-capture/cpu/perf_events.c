@@ -1,5 +1,6 @@
 #include "sampler-capture/cpu/perf_events.h"
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "sampler-capture/cpu/region.h"
 #include "sampler-capture/perf_record.h"
@@ -226,18 +227,11 @@ static void close_event(struct event *event)
     *event = (struct event){ .fd = -1 };
 }
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
-}
-
 static void close_attached(struct attached *attached)
 {
-    close_fd(&attached->sideband);
+    base_close(&attached->sideband);
     for (int i = 0; i < COPIES_COUNT; i++)
-        close_fd(&attached->samples[i]);
+        base_close(&attached->samples[i]);
 }
 
 static void close_cpu(struct cpu_events *cpu)

@@ -39,12 +39,6 @@ struct run {
 
 /* ---- Starting ---- */
 
-static int fail(const char *what)
-{
-    cli_error("%s: %s", what, strerror(errno));
-    return COMMAND_NOT_STARTED;
-}
-
 static int prepare_target(struct run *run)
 {
     char gate[SERVER_PEER_SIZE], losses[SERVER_PEER_SIZE], key[SERVER_KEY_SIZE];
@@ -64,7 +58,7 @@ static int prepare_target(struct run *run)
     server_peer(run->server.gate_peer_fd, gate);
     server_peer(run->server.losses_peer_fd, losses);
     server_key(&run->server, key);
-    return target_prepare(shim, &settings) ? 0 : fail("cannot set the environment");
+    return target_prepare(shim, &settings) ? 0 : command_fail("cannot set the environment");
 }
 
 /* False with errno.  */
@@ -88,19 +82,19 @@ static int start(struct run *run)
     int status;
 
     if (!command_watch(&run->command))
-        return fail("cannot watch signals");
+        return command_fail("cannot watch signals");
     if (!output_open(&run->output, run->options.output))
-        return fail(run->options.output);
+        return command_fail(run->options.output);
     if (run->options.kept && !(run->keeper = keeper_open(run->options.kept)))
-        return fail(run->options.kept);
+        return command_fail(run->options.kept);
     run->recorder.modules.keeper = run->keeper;
     if (!server_open(&run->server, &run->recorder))
-        return fail("cannot listen in $TMPDIR, or /tmp");
+        return command_fail("cannot listen in $TMPDIR, or /tmp");
     status = prepare_target(run);
     if (status == 0 && !start_trace(run))
-        status = fail(run->output.name);
+        status = command_fail(run->output.name);
     if (status == 0 && !command_start(&run->command, run->options.command, run->output.is_stdout))
-        status = fail("cannot start a process");
+        status = command_fail("cannot start a process");
     if (status == 0)
         status = command_exec(&run->command, run->options.command[0]);
     server_let_go(&run->server);

@@ -1,5 +1,6 @@
 #include "sampler-capture/heap/heap_server.h"
 
+#include "base/file.h"
 #include "cmd/cli/cli.h"
 #include "sampler-capture/heap/heap_mappings.h"
 #include "sampler-capture/heap/message.h"
@@ -277,17 +278,10 @@ void server_key(const struct server *server, char text[SERVER_KEY_SIZE])
                    server->losses->key[1]);
 }
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
-}
-
 void server_let_go(struct server *server)
 {
-    close_fd(&server->gate_peer_fd);
-    close_fd(&server->losses_peer_fd);
+    base_close(&server->gate_peer_fd);
+    base_close(&server->losses_peer_fd);
 }
 
 int server_fd(const struct server *server)
@@ -589,7 +583,7 @@ static bool admit_some(struct server *server, unsigned most)
         }
         if (size > 1 && size < (ssize_t)sizeof packet && packet[0] == HEAP_GATE_NAMES) {
             take_names(server, packet + 1, (size_t)size - 1);
-            close_fd(&fd);
+            base_close(&fd);
         } else if (size >= 0 && !admit(server, size == 1 ? packet[0] : '\0', fd)) {
             return false;
         }
@@ -646,7 +640,7 @@ static enum received receive(struct server *server, struct connection *connectio
     if (size < 0)
         return errno == EAGAIN ? RECEIVED_NOTHING : RECEIVED_END;
     fd = passing_take(&header); /* of no use */
-    close_fd(&fd);
+    base_close(&fd);
     if (size == 0) /* an empty packet is no message either, and cannot be told from the end */
         return RECEIVED_END;
     ticks = time_of(server, &header);
@@ -784,15 +778,15 @@ void server_release(struct server *server)
             server->started[i] = atomic_load(&server->losses->started[i]);
         (void)munmap(server->losses, sizeof *server->losses);
     }
-    close_fd(&server->listen_fd);
-    close_fd(&server->losses_listen_fd);
-    close_fd(&server->gate_fd);
+    base_close(&server->listen_fd);
+    base_close(&server->losses_listen_fd);
+    base_close(&server->gate_fd);
     server_let_go(server);
-    close_fd(&server->losses_fd);
-    close_fd(&server->epoll_fd);
-    close_fd(&server->doors_fd);
-    close_fd(&server->names_fd);
-    close_fd(&server->folder_fd);
+    base_close(&server->losses_fd);
+    base_close(&server->epoll_fd);
+    base_close(&server->doors_fd);
+    base_close(&server->names_fd);
+    base_close(&server->folder_fd);
     id_table_release(&server->incarnations);
     free(server->packet);
 }

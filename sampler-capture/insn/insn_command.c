@@ -29,12 +29,6 @@ struct run {
     struct pt_capture pt;
 };
 
-static int fail(const char *what)
-{
-    cli_error("%s: %s", what, strerror(errno));
-    return COMMAND_NOT_STARTED;
-}
-
 static bool put_session(const struct run *run)
 {
     static const char *const timings[] = { "tsc", "mtc", "cyc" };
@@ -104,11 +98,11 @@ static int start_stepper(struct run *run)
 {
     errno = ENOMEM;
     if (!prepare_simulation(run))
-        return fail("cannot simulate");
+        return command_fail("cannot simulate");
     if (!run->options.steps)
         return 0;
     run->stepper.steps = fopen(run->options.steps, "wbe");
-    return run->stepper.steps ? 0 : fail(run->options.steps);
+    return run->stepper.steps ? 0 : command_fail(run->options.steps);
 }
 
 /* ---- The trace ---- */
@@ -118,7 +112,7 @@ static int start_trace(struct run *run)
 {
     run->stream = stream_open(run->output.fd, run->options.compress);
     if (!run->stream)
-        return fail(run->output.name);
+        return command_fail(run->output.name);
     host_describe(&run->host, run->options.command, &run->about);
     run->recorder.stream = run->stream;
     run->recorder.base_ns = run->about.monotonic_ns;
@@ -132,8 +126,9 @@ static int start_trace(struct run *run)
             return status;
     }
     errno = ENOMEM;
-    return put_session(run) && stream_publish(run->stream, &run->output) ? 0
-                                                                         : fail(run->output.name);
+    return put_session(run) && stream_publish(run->stream, &run->output)
+               ? 0
+               : command_fail(run->output.name);
 }
 
 static int start_processor(struct run *run)
@@ -159,14 +154,14 @@ static int start(struct run *run)
     int status;
 
     if (!command_watch(&run->command))
-        return fail("cannot watch signals");
+        return command_fail("cannot watch signals");
     if (!output_open(&run->output, run->options.output))
-        return fail(run->options.output);
+        return command_fail(run->options.output);
     status = start_trace(run);
     if (status == 0 && !command_start(&run->command, run->options.command, run->output.is_stdout))
-        status = fail("cannot start a process");
+        status = command_fail("cannot start a process");
     if (status == 0 && run->options.simulate && !stepper_attach(&run->stepper))
-        status = fail("cannot step the command");
+        status = command_fail("cannot step the command");
     if (status == 0 && !run->options.simulate)
         status = start_processor(run);
     if (status == 0)

@@ -1,5 +1,6 @@
 #include "sampler-capture/trace/manager.h"
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "cmd/cli/cli.h"
 
@@ -25,13 +26,6 @@
 static uint64_t monotonic_ns(void)
 {
     return host_clock_ns(CLOCK_MONOTONIC);
-}
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
 }
 
 static void enter(const struct manager *manager, struct provider *provider,
@@ -139,10 +133,10 @@ static void end(struct manager *manager, struct provider *provider)
     if (provider->state == PROVIDER_TERMINATED)
         return;
     write_rest(manager, provider);
-    close_fd(&provider->registry_fd);
-    close_fd(&provider->channel_fd);
-    close_fd(&provider->fifo_fd);
-    close_fd(&provider->buffer_fd);
+    base_close(&provider->registry_fd);
+    base_close(&provider->channel_fd);
+    base_close(&provider->fifo_fd);
+    base_close(&provider->buffer_fd);
     transfer_release(&provider->transfer);
     enter(manager, provider, PROVIDER_TERMINATED);
 }
@@ -272,7 +266,7 @@ static void on_registered(struct manager *manager, struct provider *provider,
     enter(manager, provider, PROVIDER_READY);
     if (message->method == FIDL_REGISTRY_REGISTER_SYNC)
         (void)send_message(&answer, &reply, none, NULL, 0);
-    close_fd(&provider->registry_fd);
+    base_close(&provider->registry_fd);
     if (manager->phase == PHASE_STARTED)
         begin(manager, provider);
     else if (manager->phase == PHASE_LISTING && manager->on_category)
@@ -289,7 +283,7 @@ static void read_registration(struct manager *manager, struct provider *provider
     if (length < 0)
         return;
     provider->channel_fd = fds[0];
-    close_fd(&fds[1]);
+    base_close(&fds[1]);
     if (length > (ssize_t)sizeof bytes || provider->channel_fd < 0 ||
         fidl_provider_decode(bytes, (size_t)length, false, &message) != FIDL_OK ||
         (message.method != FIDL_REGISTRY_REGISTER && message.method != FIDL_REGISTRY_REGISTER_SYNC))
@@ -316,8 +310,8 @@ static void read_channel(struct manager *manager, struct provider *provider)
     int fds[CHANNEL_MOST_FDS];
     ssize_t length = channel_receive(provider->channel_fd, bytes, sizeof bytes, fds);
 
-    close_fd(&fds[0]);
-    close_fd(&fds[1]);
+    base_close(&fds[0]);
+    base_close(&fds[1]);
     if (length < 0)
         return;
     if (length == 0) { /* it is gone, or does not want any more */
@@ -441,8 +435,8 @@ static void read_fifo(struct manager *manager, struct provider *provider)
         int fds[CHANNEL_MOST_FDS];
         ssize_t length = channel_receive(provider->fifo_fd, &packet, sizeof packet, fds);
 
-        close_fd(&fds[0]);
-        close_fd(&fds[1]);
+        base_close(&fds[0]);
+        base_close(&fds[1]);
         if (length < 0)
             return;
         if (length == 0)
