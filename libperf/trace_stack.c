@@ -22,6 +22,7 @@
 
 #define BRANCH_CALL_STACK (UINT64_C(1) << 11) /* PERF_SAMPLE_BRANCH_CALL_STACK */
 #define KERNEL_START      (UINT64_C(1) << 63)
+#define ELSEWHERE         (UINT64_C(1) << 61)
 #define MOST_WAITING      4096U
 
 enum { MODE_KERNEL = 1, MODE_USER = 2, MODE_HYPERVISOR = 3, MODE_GUEST_KERNEL = 4, MODE_GUEST = 5 };
@@ -35,10 +36,11 @@ bool trace_add_address(struct perf_trace *trace, uint64_t address)
     return true;
 }
 
-/* What a guest or a hypervisor ran is in no map: such addresses lie where nothing is mapped.  */
+/* What a guest or a hypervisor ran is in no map: such addresses become ones that no process and no
+ * kernel has.  */
 static uint64_t elsewhere(uint64_t address)
 {
-    return address & (KERNEL_START - 1) & ~(UINT64_C(1) << 62);
+    return (address & (ELSEWHERE - 1)) | ELSEWHERE;
 }
 
 /* The frames of a callchain.  Empty marked parts are common: an interrupted kernel thread has no

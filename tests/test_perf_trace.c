@@ -59,8 +59,10 @@ static void end_record(size_t record)
     memcpy(bytes + record + 6, &length, sizeof length);
 }
 
+enum { SAMPLE_ID_ALL = 1 << 18 };
+
 /* In the form of pipes: an event whose samples have a callchain and a copy of the stack.  */
-static void begin_pipe(void)
+static void begin_pipe(uint64_t flags)
 {
     size_t record;
 
@@ -75,7 +77,9 @@ static void begin_pipe(void)
     put(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
             PERF_SAMPLE_STACK_USER,
         8);
-    for (unsigned i = 0; i < 6; i++)
+    put(0, 8);
+    put(flags, 8);
+    for (unsigned i = 0; i < 4; i++)
         put(0, 8);
     put(0x181, 8);
     put(16, 4);
@@ -234,7 +238,7 @@ START_TEST(copies_of_stacks_go_before_callchains)
         count++;
     while (chains[_i].stack[frames])
         frames++;
-    begin_pipe();
+    begin_pipe(0);
     put_sample(chains[_i].misc, chains[_i].chain, count);
     counts = convert(size, &options);
     ck_assert_uint_eq(counts.samples, 1);
@@ -243,6 +247,99 @@ START_TEST(copies_of_stacks_go_before_callchains)
     expected[0] = 8 * frames;
     memcpy(expected + 1, chains[_i].stack, 8 * frames);
     ck_assert_ptr_nonnull(memmem(trace_bytes, trace_size, expected, 8 * (frames + 1)));
+}
+END_TEST
+
+#define USER_DEFERRED ((uint64_t)-640)
+#define GUEST         ((uint64_t)-2048)
+#define GUEST_KERNEL  ((uint64_t)-2176)
+#define GUEST_USER    ((uint64_t)-2560)
+#define ELSEWHERE     (UINT64_C(1) << 61) /* of addresses that no process and no kernel has */
+
+/* Whether the trace has a sample of these addresses.  */
+static bool has_stack(const uint64_t *addresses, size_t count)
+{
+    uint64_t expected[9] = { 8 * count };
+
+    ck_assert_uint_le(count, 8);
+    memcpy(expected + 1, addresses, 8 * count);
+    return memmem(trace_bytes, trace_size, expected, 8 * (count + 1));
+}
+
+/* The part of a stack that a record after the sample brings, when the thread returns to user code.  */
+static void put_deferred(uint32_t tid, uint64_t cookie)
+{
+    static const uint64_t chain[] = { USER, 0x401000, 0x402000 };
+    size_t record = begin_record(PERF_DATA_CALLCHAIN_DEFERRED, 2);
+
+    put(cookie, 8);
+    put(3, 8);
+    for (size_t i = 0; i < 3; i++)
+        put(chain[i], 8);
+    put(7, 4);
+    put(tid, 4);
+    end_record(record);
+}
+
+static const struct {
+    unsigned samples;
+    uint32_t tid; /* of the record that comes later; 0: none comes */
+    uint64_t cookie;
+    unsigned waiting; /* samples for which nothing came */
+} deferred[] = {
+    { 1, 7, 77, 0 }, { 3, 7, 77, 0 }, /* all that wait for it */
+    { 2, 7, 78, 2 }, { 1, 8, 77, 1 }, { 1, 0, 0, 1 },
+};
+
+START_TEST(a_callchain_that_comes_later_joins_its_samples)
+{
+    static const uint64_t whole[] = { KERNEL_CODE, 0x401000, 0x402000 };
+    const uint64_t chain[] = { KERNEL, KERNEL_CODE, USER_DEFERRED, 77 };
+    const struct perf_trace_options options = { .size = sizeof options };
+    struct perf_trace_counts counts;
+
+    begin_pipe(SAMPLE_ID_ALL);
+    for (unsigned i = 0; i < deferred[_i].samples; i++)
+        put_sample(1, chain, 4);
+    if (deferred[_i].tid)
+        put_deferred(deferred[_i].tid, deferred[_i].cookie);
+    counts = convert(size, &options);
+    ck_assert_uint_eq(counts.samples, deferred[_i].samples);
+    ck_assert_uint_eq(counts.waiting_stacks, deferred[_i].waiting);
+    ck_assert_int_eq(has_stack(whole, 3), deferred[_i].waiting == 0);
+    ck_assert_int_eq(has_stack(whole, 1), deferred[_i].waiting != 0);
+}
+END_TEST
+
+/* A machine inside this one: frames of it are in the stack, at addresses where nothing is mapped.  */
+static const struct {
+    uint64_t chain[8], stack[4];
+    uint16_t misc; /* 4: the kernel of a guest was interrupted, 5: its user code */
+} guests[] = {
+    { { 0 }, { ELSEWHERE | 0x401000 }, 4 },
+    { { 0 }, { ELSEWHERE | 0x401000 }, 5 },
+    { { GUEST, GUEST_KERNEL, KERNEL_CODE, GUEST_USER, 0x401000 },
+      { KERNEL_CODE & ~(UINT64_C(3) << 62), ELSEWHERE | 0x401000 },
+      4 },
+    { { GUEST_USER, 0x401000, 0x402000 }, { ELSEWHERE | 0x401000, ELSEWHERE | 0x402000 }, 5 },
+    { { KERNEL, KERNEL_CODE, GUEST_KERNEL, KERNEL_CODE + 8, USER, 0x401000 },
+      { KERNEL_CODE, (KERNEL_CODE + 8) & ~(UINT64_C(3) << 62), 0x401000 },
+      1 },
+};
+
+START_TEST(frames_of_guests_are_in_no_module)
+{
+    const struct perf_trace_options options = { .size = sizeof options };
+    size_t count = 0, frames = 0;
+
+    while (guests[_i].chain[count])
+        count++;
+    while (guests[_i].stack[frames])
+        frames++;
+    begin_pipe(0);
+    put_sample(guests[_i].misc, guests[_i].chain, count);
+    ck_assert_uint_eq(convert(size, &options).samples, 1);
+    ck_assert(has_stack(guests[_i].stack, frames));
 }
 END_TEST
 
@@ -311,7 +408,7 @@ START_TEST(switches_without_a_cpu_are_counted)
     char text[200];
     int fd = memfd_create("perf.data", MFD_CLOEXEC);
 
-    begin_pipe();
+    begin_pipe(0);
     for (unsigned i = 0; i < 5; i++) {
         size_t at = begin_record(i < 3 ? PERF_DATA_SWITCH : PERF_DATA_SWITCH_CPU_WIDE,
                                  i % 2 ? PERF_RECORD_MISC_SWITCH_OUT : 0);
@@ -371,6 +468,10 @@ int main(void)
     tcase_set_timeout(tests, 0);
     tcase_add_loop_test(tests, copies_of_stacks_go_before_callchains, 0,
                         (int)(sizeof chains / sizeof *chains));
+    tcase_add_loop_test(tests, a_callchain_that_comes_later_joins_its_samples, 0,
+                        (int)(sizeof deferred / sizeof *deferred));
+    tcase_add_loop_test(tests, frames_of_guests_are_in_no_module, 0,
+                        (int)(sizeof guests / sizeof *guests));
     tcase_add_test(tests, short_copies_are_counted);
     tcase_add_test(tests, impossible_times_are_counted);
     tcase_add_test(tests, switches_without_a_cpu_are_counted);
