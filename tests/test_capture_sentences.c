@@ -157,19 +157,31 @@ static const struct {
 };
 
 static const struct {
-    uint64_t dropped, broken, refused;
+    struct report_losses losses;
     enum trace_mode mode;
     const char *says;
 } trace_losses[] = {
-    { 0, 0, 0, TRACE_ONESHOT, "" },
-    { 1, 0, 0, TRACE_ONESHOT,
+    { { 0 }, TRACE_ONESHOT, "" },
+    { { .dropped = 1 },
+      TRACE_ONESHOT,
       "lost: 1 record that did not fit into the buffer of its program: use a larger "
       "--buffer-size, or --mode streaming\n" },
-    { 2, 0, 0, TRACE_STREAMING,
+    { { .dropped = 2 },
+      TRACE_STREAMING,
       "lost: 2 records that did not fit into the buffer of their program: use a larger "
       "--buffer-size\n" },
-    { 0, 16, 0, TRACE_CIRCULAR, "lost: 16 bytes of buffers that contained no valid record\n" },
-    { 0, 0, 1, TRACE_CIRCULAR, "left out: 1 metadata record of a provider about another one\n" },
+    { { .dropped = 2, .dropped_own = 3 },
+      TRACE_CIRCULAR,
+      "lost: 2 records that did not fit into the buffer of their program: use a larger "
+      "--buffer-size\n"
+      "lost: 3 records that did not fit into the buffer of their program: use a larger SIZE in "
+      "--provider NAME:SIZE\n" },
+    { { .broken = 16 },
+      TRACE_CIRCULAR,
+      "lost: 16 bytes of buffers that contained no valid record\n" },
+    { { .refused = 1 },
+      TRACE_CIRCULAR,
+      "left out: 1 metadata record of a provider about another one\n" },
 };
 
 static void print_summary(const void *summary)
@@ -188,8 +200,7 @@ static void print_trace_losses(const void *index)
 {
     const int *i = index;
 
-    report_losses(trace_losses[*i].dropped, trace_losses[*i].broken, trace_losses[*i].refused,
-                  trace_losses[*i].mode);
+    report_losses(&trace_losses[*i].losses, trace_losses[*i].mode);
 }
 
 /* What is printed to standard error.  */

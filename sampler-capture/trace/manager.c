@@ -179,7 +179,7 @@ static bool make_buffer(struct provider *provider)
 }
 
 /* Why what just failed for the provider did.  */
-static const char *cause(const char *otherwise)
+static const char *cause(const struct provider *provider, const char *otherwise)
 {
     switch (errno) {
     case EMFILE:
@@ -189,7 +189,10 @@ static const char *cause(const char *otherwise)
     case ENOMEM:
     case ENOSPC:
     case EFBIG:
-        return "because there is no memory for its buffer: use a smaller --buffer-size";
+        return provider->has_own_size
+                   ? "because there is no memory for its buffer: use a smaller SIZE in --provider "
+                     "NAME:SIZE"
+                   : "because there is no memory for its buffer: use a smaller --buffer-size";
     case EMSGSIZE: /* of send_message() */
         return "because the names of its categories take more than 64 KiB: use patterns such as "
                "net*";
@@ -208,15 +211,17 @@ static const char *initialize(struct manager *manager, struct provider *provider
         .method = FIDL_PROVIDER_INITIALIZE,
         .mode = (uint8_t)(manager->options->mode + 1),
     };
-    uint64_t bytes = spec && spec->buffer_bytes ? spec->buffer_bytes
-                                                : manager->options->buffer_bytes;
+    uint64_t bytes = manager->options->buffer_bytes;
     int ends[2], fds[2];
     bool sent;
 
+    provider->has_own_size = spec && spec->buffer_bytes;
+    if (provider->has_own_size)
+        bytes = spec->buffer_bytes;
     provider->buffer_bytes = (bytes + 4095) / 4096 * 4096;
     if (!make_buffer(provider) ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
-        return cause("because its buffer could not be made");
+        return cause(provider, "because its buffer could not be made");
     provider->fifo_fd = ends[0];
     fds[0] = provider->buffer_fd;
     fds[1] = ends[1];
@@ -229,7 +234,7 @@ static const char *initialize(struct manager *manager, struct provider *provider
                                             .context = manager,
                                             .wanted = &manager->wanted };
     enter(manager, provider, PROVIDER_INITIALIZED);
-    return sent ? NULL : cause("because it does not take messages");
+    return sent ? NULL : cause(provider, "because it does not take messages");
 }
 
 static void begin(struct manager *manager, struct provider *provider)

@@ -40,6 +40,7 @@ struct provider {
     uint64_t pid;
     int registry_fd, channel_fd, fifo_fd, buffer_fd; /* -1: none */
     uint64_t buffer_bytes;
+    bool has_own_size; /* of --provider, not of --buffer-size */
     struct transfer transfer;
     uint64_t since_ns; /* of the state */
     bool introduced, was_started, written, told_slow, answered;

@@ -217,7 +217,7 @@ static int finish(struct run *run)
                    run->options.quiet);
     report_missing(&run->manager);
     if (run->options.print_stats)
-        report_stats(&run->manager);
+        report_stats(&run->manager, fine);
     if (run->options.stats_json && report_json(&run->manager, run->options.stats_json) != CLI_OK)
         fine = false;
     manager_close(&run->manager);

@@ -26,7 +26,7 @@ static double durable_percent(const struct provider *provider)
 /* What the session came to.  */
 struct sums {
     uint64_t registered, recorded;
-    uint64_t dropped, broken, refused;
+    struct report_losses losses;
 };
 
 static struct sums add_up(const struct manager *manager)
@@ -37,9 +37,10 @@ static struct sums add_up(const struct manager *manager)
     for (size_t i = 0; (provider = manager_provider(manager, i)) != NULL; i++) {
         sums.registered += is_registered(provider);
         sums.recorded += provider->was_started && !provider->unreadable;
-        sums.dropped += provider->header.dropped;
-        sums.broken += provider->transfer.broken;
-        sums.refused += provider->transfer.refused;
+        *(provider->has_own_size ? &sums.losses.dropped_own
+                                 : &sums.losses.dropped) += provider->header.dropped;
+        sums.losses.broken += provider->transfer.broken;
+        sums.losses.refused += provider->transfer.refused;
     }
     return sums;
 }
@@ -47,6 +48,7 @@ static struct sums add_up(const struct manager *manager)
 void report_missing(const struct manager *manager)
 {
     const struct sums sums = add_up(manager);
+    bool is_lossy = sums.losses.dropped + sums.losses.dropped_own + sums.losses.broken > 0;
 
     if (manager->failed || sums.recorded == 0)
         return;
@@ -55,7 +57,7 @@ void report_missing(const struct manager *manager)
             cli_warning("no event in the trace has the category %s: check the spelling, or whether "
                         "the code that writes it has run%s",
                         manager->wanted.patterns[i],
-                        sums.dropped + sums.broken > 0 ? "; it may be among what was lost" : "");
+                        is_lossy ? "; it may be among what was lost" : "");
     if (manager->wanted.count > 64)
         cli_note("of %zu categories the first 64 were looked for in the trace",
                  manager->wanted.count);
@@ -74,19 +76,25 @@ static void report_none(const struct sums *sums)
                  sums->registered == 1 ? "it" : "them");
 }
 
-void report_losses(uint64_t dropped, uint64_t broken, uint64_t refused, enum trace_mode mode)
+static void report_dropped(uint64_t dropped, const char *option, enum trace_mode mode)
 {
     if (dropped > 0)
-        cli_note("lost: %s that did not fit into the buffer of %s: use a larger --buffer-size%s",
+        cli_note("lost: %s that did not fit into the buffer of %s: use a larger %s%s",
                  cli_counted(dropped, "record", "records"),
-                 dropped == 1 ? "its program" : "their program",
+                 dropped == 1 ? "its program" : "their program", option,
                  mode == TRACE_ONESHOT ? ", or --mode streaming" : "");
-    if (broken > 0)
+}
+
+void report_losses(const struct report_losses *losses, enum trace_mode mode)
+{
+    report_dropped(losses->dropped, "--buffer-size", mode);
+    report_dropped(losses->dropped_own, "SIZE in --provider NAME:SIZE", mode);
+    if (losses->broken > 0)
         cli_note("lost: %s of buffers that contained no valid record",
-                 cli_counted(broken, "byte", "bytes"));
-    if (refused > 0)
+                 cli_counted(losses->broken, "byte", "bytes"));
+    if (losses->refused > 0)
         cli_note("left out: %s of a provider about another one",
-                 cli_counted(refused, "metadata record", "metadata records"));
+                 cli_counted(losses->refused, "metadata record", "metadata records"));
 }
 
 void report_summary(const struct manager *manager, const char *output, double seconds, bool quiet)
@@ -98,11 +106,11 @@ void report_summary(const struct manager *manager, const char *output, double se
         cli_note("%s: %s in %.2f s; %.1f %s", output,
                  cli_counted(sums.recorded, "provider", "providers"), seconds,
                  kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB");
-    report_losses(sums.dropped, sums.broken, sums.refused, manager->options->mode);
+    report_losses(&sums.losses, manager->options->mode);
     report_none(&sums);
 }
 
-void report_stats(const struct manager *manager)
+void report_stats(const struct manager *manager, bool is_written)
 {
     const struct provider *provider;
 
@@ -111,9 +119,10 @@ void report_stats(const struct manager *manager)
             continue;
         cli_note("%s (%" PRIu64 "): %s, %s", provider->name, provider->pid,
                  modes[manager->options->mode],
-                 provider->unreadable    ? "its buffer was damaged"
-                 : provider->was_started ? "recorded"
-                                         : "never started");
+                 provider->unreadable     ? "its buffer was damaged"
+                 : !provider->was_started ? "never started"
+                 : is_written             ? "recorded"
+                                          : "recorded until the trace could not be written");
         cli_note("    Wrapped count: %" PRIu32, provider->header.wrapped_count);
         cli_note("    Records dropped: %" PRIu64, provider->header.dropped);
         if (durable_is_known(provider))

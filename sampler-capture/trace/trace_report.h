@@ -12,10 +12,16 @@ void report_summary(const struct manager *manager, const char *output, double se
 
 /* A sentence for each cause: records for which buffers had no room, bytes that were no records,
  * records that a provider must not write.  */
-void report_losses(uint64_t dropped, uint64_t broken, uint64_t refused, enum trace_mode mode);
+struct report_losses {
+    uint64_t dropped;     /* of buffers of the size of --buffer-size */
+    uint64_t dropped_own; /* of buffers whose size --provider says */
+    uint64_t broken, refused;
+};
 
-/* --print-stats and --stats-json.  */
-void report_stats(const struct manager *manager);
+void report_losses(const struct report_losses *losses, enum trace_mode mode);
+
+/* --print-stats and --stats-json; is_written: the whole trace is.  */
+void report_stats(const struct manager *manager, bool is_written);
 enum cli_exit report_json(const struct manager *manager, const char *path);
 
 #endif /* TRACE_REPORT_H */
