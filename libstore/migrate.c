@@ -234,3 +234,28 @@ enum store_status store_migrate(struct store *store, const struct store_migratio
         (void)store_run(store, "ROLLBACK", NULL);
     return status;
 }
+
+/* What was wrong with the views is over.  */
+static void clear(struct store_error *error)
+{
+    if (error)
+        *error = (struct store_error){ .status = STORE_OK };
+}
+
+enum store_status store_renew_views(struct store *store, struct store_error *error)
+{
+    enum store_status status = store_run(store, "BEGIN IMMEDIATE", error);
+
+    if (status != STORE_OK)
+        return status;
+    status = for_objects(store, "VIEW TRIGGER", make_again, error);
+    if (status == STORE_OK)
+        status = store_verify_schema(store, error);
+    if (status == STORE_OK)
+        status = store_run(store, "COMMIT", error);
+    if (status == STORE_OK)
+        clear(error);
+    else
+        (void)store_run(store, "ROLLBACK", NULL);
+    return status;
+}

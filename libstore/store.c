@@ -476,6 +476,8 @@ enum store_status store_open(const char *path, const struct store_options *optio
         status = check_version(store, error);
     if (status == STORE_OK)
         status = store_verify_schema(store, error);
+    if (status == STORE_TOO_OLD && store->mode == STORE_APPEND)
+        status = store_renew_views(store, error);
     if (status == STORE_OK && store->mode == STORE_APPEND)
         status = allow_own_trigger(store, error);
     if (status == STORE_OK && store->mode == STORE_APPEND)

@@ -99,7 +99,8 @@ enum store_status store_reserve_file(struct store *store, struct store_error *er
 /* ---- Trust (store_verify.c) ---- */
 
 /* Whether the file has the tables and views of schemas/store.sql, and as they are there.  Returns
- * STORE_OK, STORE_CORRUPT, or what reading gave.  */
+ * STORE_OK, STORE_CORRUPT, STORE_TOO_OLD (only views and triggers differ), or what reading gave.
+ */
 enum store_status store_verify_schema(struct store *store, struct store_error *error);
 
 /* ---- Migration (migrate.c) ---- */
@@ -115,6 +116,9 @@ struct store_migration {
  */
 enum store_status store_migrate(struct store *store, const struct store_migration *migrations,
                                 int count, struct store_error *error);
+
+/* Make all views and triggers anew, where store_verify_schema() returned STORE_TOO_OLD.  */
+enum store_status store_renew_views(struct store *store, struct store_error *error);
 
 /* The steps up to STORE_VERSION.  */
 extern const struct store_migration store_migrations[];

@@ -4,7 +4,10 @@
  * reading that table may never end; a virtual table, a default, a CHECK or a generated column runs
  * what its maker liked.  So everything that schemas/store.sql makes has to be there as it makes it;
  * comments and blanks do not count.  What a file has beside that (tables, views and indexes of its
- * user) is left alone: nobody asks for it but the user.  */
+ * user) is left alone: nobody asks for it but the user.
+ *
+ * Views and triggers that differ are made anew before a store is written to: an fxtq of the same
+ * version may have had other texts of them.  */
 #include <string.h>
 #include <strings.h>
 
@@ -68,15 +71,26 @@ static bool is_statement(const char *sql, const char *expected)
     }
 }
 
-/* Whether the statement makes a thing of that type and name.  */
+/* What a statement makes: "VIEW stats".  */
+static const char *thing_of(const char *statement, int *length)
+{
+    const char *thing = statement + strlen("CREATE ");
+    size_t type = strcspn(thing, " ") + 1;
+
+    *length = (int)(type + strcspn(thing + type, " "));
+    return thing;
+}
+
+/* Whether the statement makes a thing of that name, and of that type if it is not NULL.  */
 static bool makes(const char *statement, const char *type, const char *name)
 {
-    size_t type_length = strlen(type), name_length = strlen(name);
+    int length;
+    const char *thing = thing_of(statement, &length), *end = thing + length;
+    size_t type_length = strcspn(thing, " ");
+    const char *own = thing + type_length + 1;
 
-    statement += strlen("CREATE ");
-    return strncasecmp(statement, type, type_length) == 0 && statement[type_length] == ' ' &&
-           strncasecmp(statement + type_length + 1, name, name_length) == 0 &&
-           statement[type_length + 1 + name_length] == ' ';
+    return (!type || (strlen(type) == type_length && strncasecmp(thing, type, type_length) == 0)) &&
+           strlen(name) == (size_t)(end - own) && strncasecmp(own, name, strlen(name)) == 0;
 }
 
 static enum store_status fail_about(const char *statement, const char *what,
@@ -88,6 +102,24 @@ static enum store_status fail_about(const char *statement, const char *what,
                       (int)strcspn(name, " "), name, what);
 }
 
+static enum store_status fail_old(const char *statement, struct store_error *error)
+{
+    int length;
+    const char *thing = thing_of(statement, &length);
+
+    return store_fail(error, STORE_TOO_OLD,
+                      "%.*s is missing or of another fxtq; 'fxtq upgrade' makes it anew", length,
+                      thing);
+}
+
+/* Views and triggers hold no rows: store_renew_views() makes them anew.  */
+static bool can_be_renewed(const char *statement)
+{
+    const char *type = statement + strlen("CREATE ");
+
+    return strncmp(type, "VIEW ", 5) == 0 || strncmp(type, "TRIGGER ", 8) == 0;
+}
+
 /* Columns: type, name, sql.  What is no item of ours is passed by.  */
 static enum store_status check_row(struct items *items, sqlite3_stmt *row,
                                    struct store_error *error)
@@ -95,12 +127,15 @@ static enum store_status check_row(struct items *items, sqlite3_stmt *row,
     const char *type = (const char *)sqlite3_column_text(row, 0);
     const char *name = (const char *)sqlite3_column_text(row, 1);
     const char *sql = (const char *)sqlite3_column_text(row, 2);
+    bool is_rows = type && (strcmp(type, "table") == 0 || strcmp(type, "view") == 0);
 
     for (size_t i = 0; type && name && sql && i < items->count; i++) {
-        if (!makes(items->sql[i], type, name))
+        if (!makes(items->sql[i], NULL, name) || !(is_rows || makes(items->sql[i], type, name)))
             continue;
-        items->found[i] = true;
-        return is_statement(sql, items->sql[i])
+        if (!makes(items->sql[i], type, name))
+            return fail_about(items->sql[i], "is not what stores have under that name", error);
+        items->found[i] = is_statement(sql, items->sql[i]);
+        return items->found[i] || can_be_renewed(items->sql[i])
                    ? STORE_OK
                    : fail_about(items->sql[i], "is not what stores have under that name", error);
     }
@@ -124,7 +159,10 @@ enum store_status store_verify_schema(struct store *store, struct store_error *e
         status = store_fail_sqlite(error, store->db, code);
     (void)sqlite3_finalize(row);
     for (size_t i = 0; status == STORE_OK && i < items.count; i++)
-        if (!items.found[i])
+        if (!items.found[i] && !can_be_renewed(items.sql[i]))
             status = fail_about(items.sql[i], "is missing", error);
+    for (size_t i = 0; status == STORE_OK && i < items.count; i++)
+        if (!items.found[i])
+            status = fail_old(items.sql[i], error);
     return status;
 }

@@ -58,7 +58,7 @@ enum store_status {
     STORE_NOT_THERE = 5,  /* the file does not exist */
     STORE_NOT_STORE = 6,  /* the file is not a store */
     STORE_TOO_NEW = 7,    /* made by a later version; the store is left unchanged */
-    STORE_TOO_OLD = 8,    /* the store needs an upgrade, but must not be written */
+    STORE_TOO_OLD = 8,    /* the store or a view in it needs an upgrade, but must not be written */
     STORE_BUSY = 9,       /* another program writes to the store and did not finish in time */
     STORE_CORRUPT = 10,   /* the contents contradict themselves */
     STORE_KNOWN = 11,     /* the capture is already in the store; nothing was changed */

@@ -41,6 +41,21 @@ cp t.fxt.fxtq before
 says 'it was changed since --cache made it'
 cmp before t.fxt.fxtq || fail "a table of the user is gone"
 
+# A view of another fxtq of this version: reading names the command, writing makes the view anew.
+sqlite3 new.fxtq "SELECT sql FROM sqlite_schema WHERE type IN ('view', 'trigger') ORDER BY name" >views
+for way in "upgrade -q" "import -q more.fxt -o"; do
+    [ -f more.fxt ] || "$O/bench/fxtgen" --count 10 >more.fxt
+    cp new.fxtq view.fxtq
+    sqlite3 view.fxtq "DROP VIEW stats; CREATE VIEW stats AS SELECT kind AS name FROM damage"
+    status=0
+    fxtq view.fxtq 'SELECT 1' >out 2>err || status=$?
+    [ $status -ne 0 ] || fail "another view is read as if it were ours"
+    says "VIEW stats is missing or of another fxtq; 'fxtq upgrade' makes it anew"
+    # shellcheck disable=SC2086 # words
+    fxtq $way view.fxtq 2>err || fail "$way: $(cat err)"
+    sqlite3 view.fxtq "SELECT sql FROM sqlite_schema WHERE type IN ('view', 'trigger') ORDER BY name" | cmp - views || fail "$way: the view is not ours"
+done
+
 # The command that the message names.
 cp old.fxtq upgraded.fxtq
 fxtq upgrade upgraded.fxtq new.fxtq 2>err || fail "$(cat err)"
@@ -51,7 +66,6 @@ fxtq new.fxtq 'SELECT * FROM thread_state' >new.states
 cmp upgraded.states new.states || fail "other states after fxtq upgrade"
 ! fxtq upgrade trace.fxt 2>err || fail "a trace was upgraded"
 
-"$O/bench/fxtgen" --count 10 >more.fxt
 fxtq import -q more.fxt -o old.fxtq 2>err || fail "cannot be added to: $(cat err)"
 fxtq import -q more.fxt -o new.fxtq 2>err || fail "$(cat err)"
 for store in old new; do

@@ -33,8 +33,6 @@ REFUSED = {
     "endless captures": "DROP TABLE capture; CREATE VIEW capture AS " + NUMBERS + "SELECT id, 1 AS first_sample_id, 1 AS sample_count, 0 AS start_ts, 1 AS end_ts FROM n",
     "endless samples": "DROP TABLE cpu_sample; CREATE VIEW cpu_sample AS " + NUMBERS + "SELECT id, id AS ts, 0 AS cpu, 1 AS utid, 1 AS callsite_id, 1 AS weight FROM n",
     "endless strings": "DROP TABLE string; CREATE VIEW string AS " + NUMBERS + "SELECT id, hex(zeroblob(1000000)) AS text FROM n",
-    "a view that acts": "DROP VIEW slice; CREATE VIEW slice AS SELECT load_extension('./%s') AS id, writefile('%s', 'x') AS ts" % (HARM, HARM),
-    "a view that edits": "DROP VIEW frame_name; CREATE VIEW frame_name AS SELECT edit('x', 'touch %s') AS name, readfile('/etc/passwd') AS id" % HARM,
     "a generated column": "ALTER TABLE module ADD COLUMN x TEXT AS (hex(zeroblob(400000000))) VIRTUAL",
     "a CHECK that acts": "CREATE TABLE t(x CHECK (load_extension('./%s'))); PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'message', "
                          "'message CHECK (load_extension(''./%s''))') WHERE name = 'log'" % (HARM, HARM),
@@ -51,6 +49,9 @@ EVIL_TRIGGERS = "".join(
     "CREATE TRIGGER %s_%s %s %s ON %s BEGIN INSERT INTO harmed VALUES ('%s'); DELETE FROM callsite; END;" % (table, when, when, what, table, table)
     for table in ("capture", "cpu_sample", "symbol", "string", "frame", "callsite") for when, what in (("AFTER", "INSERT"), ("BEFORE", "DELETE")))
 LIES = {
+    # Other views under the names of ours: reading is refused, and writing makes ours anew.
+    "a view that acts": "DROP VIEW slice; CREATE VIEW slice AS SELECT load_extension('./%s') AS id, writefile('%s', 'x') AS ts" % (HARM, HARM),
+    "a view that edits": "DROP VIEW frame_name; CREATE VIEW frame_name AS SELECT edit('x', 'touch %s') AS name, readfile('/etc/passwd') AS id" % HARM,
     "triggers": "CREATE TABLE harmed (x); " + EVIL_TRIGGERS,
     "a view that doubles": "CREATE VIEW v0 AS SELECT 1 AS x; " + "".join("CREATE VIEW v%d AS SELECT a.x FROM v%d AS a, v%d AS b;" % (i, i - 1, i - 1) for i in range(1, 60)),
     "views of the user that never end": "CREATE VIEW mine AS " + NUMBERS + "SELECT load_extension('./%s'), id FROM n" % HARM,
