@@ -1,6 +1,6 @@
 /* sorter.c - external merge sort of items of one size.
  *
- * Items gather in memory.  When there is no more room they are sorted and become a run of the
+ * Items gather in memory.  When memory is full, they are sorted and become a run of the
  * temporary file.  The merge reads all runs at once, each through a small window; the last run
  * stays in memory.  Items that came in order are not sorted again, so a trace that was written in
  * order costs one pass.  All comparisons ask whether a later item goes before an earlier one, which

@@ -1,4 +1,4 @@
-/* Bytes from a descriptor or a callback: told by their first bytes, unpacked, passed on.  */
+/* Bytes from a descriptor or a callback: identified by the first of them, unpacked, passed on.  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -34,8 +34,8 @@ struct insn_encoder {
     bool losing;
 
     uint64_t ticks;      /* now */
-    uint64_t told_ticks; /* up to here cycles are told */
-    uint64_t periods;    /* MTC periods told */
+    uint64_t told_ticks; /* up to here cycles are written */
+    uint64_t periods;    /* MTC periods written */
 
     uint64_t last_ip; /* what IPs are compressed against */
     unsigned tnt;     /* oldest outcome highest */
@@ -110,7 +110,7 @@ static void put_tsc(struct insn_encoder *encoder)
     encoder->periods = encoder->ticks / MTC_TICKS;
 }
 
-/* Cycles since they were told last, up to ticks.  */
+/* Cycles since they were last written, up to ticks.  */
 static void put_cyc(struct insn_encoder *encoder, uint64_t ticks)
 {
     uint64_t cycles = ticks - encoder->told_ticks;

@@ -478,7 +478,7 @@ static bool take_own(struct perf_data *data, uint32_t kind, const uint8_t *bytes
 
 /* ---- Records in the order of time ---- */
 
-/* A record of perf's own, or one without a time, is told at once.  True: it is in
+/* A record of perf's own, or one without a time, is reported at once.  True: it is in
  * data->record.  */
 static bool tell_now(struct perf_data *data, const uint8_t *bytes, size_t size, uint64_t offset,
                      bool is_expanded)

@@ -223,7 +223,7 @@ struct perf_data_record {
     uint64_t offset; /* where it begins in the file; of compressed ones, where that record begins */
     uint32_t event;  /* index; of records that say nothing of it, 0 */
     bool has_time;
-    uint64_t time_ns; /* on the clock that perf was told to use; usually CLOCK_MONOTONIC_RAW-like */
+    uint64_t time_ns;     /* on the clock of perf's -k; usually CLOCK_MONOTONIC_RAW-like */
     uint32_t pid, tid;    /* UINT32_MAX: unknown or none */
     uint32_t cpu;         /* UINT32_MAX: unknown */
     const uint8_t *bytes; /* the whole record, borrowed until the next call */

@@ -225,7 +225,7 @@ static bool finish(struct perf_trace *trace)
            trace_put_losses(trace, trace_time(perf_data_facts(trace->data)->last_ns));
 }
 
-/* Packets come before the record that changes what they mean.  NULL: there are no more records.  */
+/* Packets come before the record that changes what they mean.  NULL after the last record.  */
 static bool take_in_turn(struct perf_trace *trace, const struct perf_data_record *record)
 {
     bool is_done = true;

@@ -26,7 +26,7 @@
 #define UNKNOWN    0U /* the first owner */
 
 struct aux_owner {
-    uint32_t pid, tid; /* 0: no record has told yet */
+    uint32_t pid, tid; /* 0: no record has named them yet */
     uint64_t koid;     /* of the thread when it became an owner */
     bool is_cut;       /* packets before the next ones are missing */
 };

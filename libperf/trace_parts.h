@@ -117,7 +117,7 @@ struct perf_trace {
     bool kernel_named; /* its symbols were asked for */
 
     const struct perf_data_record *pending; /* waits for packets before it */
-    bool finishing;                         /* there are no more records */
+    bool finishing;                         /* all records were read */
     struct trace_aux *aux;                  /* NULL: no packets */
     uint32_t pmu_type;                      /* of their event; 0: none */
 
@@ -177,7 +177,7 @@ bool trace_take_exit(struct perf_trace *trace, const struct perf_data_record *re
  * thread, as trace_thread_of(), or NULL: trace->failure is set, or no memory.  */
 const struct trace_thread *trace_write_tasks(struct perf_trace *trace, uint32_t pid, uint32_t tid,
                                              bool kernel);
-/* The process of a thread; UINT32_MAX: no record told of it yet.  */
+/* The process of a thread; UINT32_MAX: no record has named it yet.  */
 uint32_t trace_pid_of(const struct perf_trace *trace, uint32_t tid);
 /* Whether a mapping comes in place of another one of its process.  */
 bool trace_replaces_code(const struct perf_trace *trace, const struct perf_data_record *record);

@@ -230,7 +230,7 @@ struct profile {
     size_t kernel_symbols_size, kernel_symbols_capacity;
     bool kernel_symbols_done; /* a later trace is taken in */
 
-    enum profile_kind covered_kind; /* PROFILE_CPU, or as profile_cover() was told */
+    enum profile_kind covered_kind; /* PROFILE_CPU, or the one given to profile_cover() */
     struct profile_coverage *coverage;
     size_t coverage_count;
 };

@@ -249,7 +249,7 @@ static enum profile_status end_block(struct profile *profile,
     return PROFILE_OK;
 }
 
-/* It is counted where it was released.  Where nobody told of that, nothing can be said.  */
+/* It is counted at the stack of its release.  If no release was recorded, nothing is counted.  */
 static enum profile_status count_release(struct profile *profile,
                                          const struct profile_release *release, struct age age)
 {

@@ -40,7 +40,7 @@ extern const struct cli_option cli_strict_options[];  /* --strict, --force */
  * is none of them.  */
 bool cli_reading_take(struct cli_reading *reading, int key, const struct cli_parser *parser);
 
-/* ---- What the reading functions are told ---- */
+/* ---- Settings of the reading functions ---- */
 
 struct cli_trace_options {
     const struct fxt_reader_options *reader; /* may be NULL */

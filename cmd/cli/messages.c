@@ -243,7 +243,7 @@ const char *cli_counted(uint64_t number, const char *one, const char *many)
 void cli_shortest_double(char *text, double number)
 {
     /* %g leaves zeros at the end out, so 15 digits are no more than it takes where they suffice;
-     * denormals are told apart by fewer.  */
+     * denormals are distinguished by fewer.  */
     for (int digits = fabs(number) < DBL_MIN ? 1 : 15; digits <= 15; digits++) {
         (void)snprintf(text, 32, "%.*g", digits, number);
         if (strtod(text, NULL) == number)

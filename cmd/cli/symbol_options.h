@@ -19,7 +19,7 @@ struct cli_symbols {
     bool no_cache;
     bool no_symbolize; /* for the caller */
     bool no_inlines;
-    bool bounds;   /* functions without names are told apart: sym_options.bounds */
+    bool bounds;   /* functions without names get separate names: sym_options.bounds */
     bool no_limit; /* the caller's own --no-limit was given; cli_bounds_options' counts anyway */
     bool details, relative_files, symbol_files, keep_tags; /* as in struct sym_options */
     const char *debug_root;                                /* likewise; borrowed */

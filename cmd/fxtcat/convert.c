@@ -218,7 +218,7 @@ static void put_module(struct convert *convert, const struct fxt_record *record)
     } else {
         *id = convert->next_module; /* from here on the id stands for another module */
     }
-    /* Wraps around as the profiler's own do; it is told apart by process then.  */
+    /* Wraps around as the profiler's own do; the process distinguishes it then.  */
     module.value.module.id = (uint16_t)convert->next_module++;
     module.thread.thread = 0;
     module.name = (struct fxt_string){

@@ -277,7 +277,7 @@ static enum cli_exit write_profile(struct diff_profile *profile, const char *for
     free(profile->locations);
     free(profile->modules);
     free(profile->stack);
-    if (status == PROFILE_OK || output->failed) /* what failed is told there */
+    if (status == PROFILE_OK || output->failed) /* the output reports the failure */
         return cli_output_commit(output);
     cli_error("%s: %s", output->path, error.message);
     cli_output_abort(output);

@@ -15,7 +15,7 @@ struct words {
 /* Keywords, tables, columns, functions and table-valued functions of the connection.  */
 void words_load(struct words *words, sqlite3 *db);
 
-/* The index-th word that begins with text, letters of either case; NULL: there are no more.  */
+/* The index-th word that begins with text, letters of either case; NULL after the last one.  */
 const char *words_match(const struct words *words, const char *text, size_t index);
 
 void words_release(struct words *words);

@@ -81,7 +81,7 @@ static const struct format others[] = {
 #define OTHERS      (sizeof others / sizeof *others)
 #define FORMATS_MAX 16
 
-/* False: there are no more.  */
+/* Returns false after the last one.  */
 static bool format_at(size_t index, struct format *out)
 {
     const struct profile_format *profile = profile_format_at(index);

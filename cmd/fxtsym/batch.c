@@ -241,7 +241,7 @@ static void resolve_mixed(struct batch *batch)
     free(groups.queries);
 }
 
-/* All of them are about one object.  What was told about it before need not be told again.  */
+/* All of them are about one object, whose answers are kept from one call to the next.  */
 static void resolve_same(struct batch *batch, uint32_t object)
 {
     struct sym_error error;

@@ -158,7 +158,7 @@ struct history_label history_label(const struct commit *commit)
 
     if (is_hash(commit->label))
         length = 12;
-    /* A label that is too long ends where there is no more room.  */
+    /* A label that is too long is cut to the room that is left.  */
     for (size_t i = 0; i < length && !text.failed; i += size) {
         (void)base_shown_as_is(commit->label + i, length - i, &size);
         base_text_add_visible(&text, commit->label + i, size);

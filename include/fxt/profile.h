@@ -699,7 +699,7 @@ struct profile_cut {
     const char *problem; /* if it was: why rows of its unwind tables are missing, or "" */
 };
 
-/* Fill in the cut with that index; the first index is 0.  Returns false if there are no more.  Only
+/* Fill in the cut with that index; the first index is 0.  Returns false after the last one.  Only
  * after profile_ingest_finish().  */
 PROFILE_API bool profile_ingest_cut_at(const struct profile_ingest *ingest, size_t index,
                                        struct profile_cut *out);

@@ -35,7 +35,7 @@ struct profile_format {
     bool has_roots;      /* enum profile_root applies */
 };
 
-/* The format with that index, from 0; NULL if there are no more.  */
+/* The format with that index, from 0; NULL after the last one.  */
 PROFILE_API const struct profile_format *profile_format_at(size_t index);
 
 /* The format of that name; NULL: there is none.  */

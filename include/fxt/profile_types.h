@@ -29,7 +29,7 @@ struct profile_known_type {
     unsigned rank;  /* where no other choice is made, the type with the lowest rank is shown */
 };
 
-/* The row with that index, from 0; NULL: there are no more.  Rows of one kind follow one another in
+/* The row with that index, from 0; NULL after the last one.  Rows of one kind follow one another in
  * the order in which profiles have them.  */
 PROFILE_API const struct profile_known_type *profile_known_type_at(size_t index);
 

@@ -67,7 +67,7 @@ enum store_status {
     STORE_MALFORMED = 14, /* the input is not of the given format */
     STORE_UNMERGED = 15,  /* the added contents are in PATH-wal, and not in the file alone */
     STORE_TOO_LARGE = 16, /* store_import_options.most_bytes was reached */
-    STORE_END = 17,       /* there are no more rows; not an error, *error is not written */
+    STORE_END = 17,       /* after the last row; not an error, *error is not written */
 };
 
 /* An error, described for people.  The caller owns it; a function that takes one accepts NULL.  It

@@ -50,7 +50,7 @@ struct store_report_about {
     bool has_names;      /* names of functions: symbols make them better */
 };
 
-/* The index-th report; NULL: there are no more.  */
+/* The index-th report; NULL after the last one.  */
 STORE_API const struct store_report_about *store_report_at(size_t index);
 
 /* The report with this name; NULL: there is none.  */

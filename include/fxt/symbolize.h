@@ -514,7 +514,7 @@ struct sym_known_fault {
     const char *fixed; /* the first version without it; "" none is known */
 };
 
-/* The known faults of the installed libdwarf, from index 0 on; NULL: there are no more.  */
+/* The known faults of the installed libdwarf, from index 0 on; NULL after the last one.  */
 SYM_API const struct sym_known_fault *sym_known_fault(size_t index);
 
 /* Read the debug information of the module a second time, through libelf and libdwarf, and report

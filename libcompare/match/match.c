@@ -18,7 +18,7 @@
 #define SHORT_LINES 3
 /* Names of one place that tell who is who have at least half of their letters in common.  */
 #define LEAST_LIKENESS 500
-/* More than that in one place - a template's instances, what a macro makes - are told apart by
+/* More than that in one place - a template's instances, what a macro makes - are distinguished by
  * nothing here, and what is looked at for one function has an end.  */
 #define MAX_CANDIDATES 64
 #define MAX_LOOKED     1024

@@ -7,7 +7,7 @@
 #include "libcompare/compare_internal.h"
 
 #define LEAST_PARTS 2
-/* What so many parts do not tell apart is told by the whole path.  */
+/* Paths that so many parts do not distinguish are compared whole.  */
 #define MOST_PARTS 8
 
 #define PENDING (SOURCE_FILES_NONE - 1) /* more parts are needed */

@@ -1,4 +1,4 @@
-/* async.c - durations of operations: told apart by process, category, name and correlation id.
+/* async.c - durations of operations, distinguished by process, category, name and correlation id.
  *
  * Operations of one (process, category, name) overlap.  Each takes a track that is free when it
  * begins, so there are as many tracks as were ever open together, not as there were operations.  */

@@ -254,7 +254,7 @@ static enum profile_status name_thread(struct profile_ingest *ingest, uint64_t p
 }
 
 /* A thread's name came without its process: it holds for every thread of that koid.  Those that
- * were met already are told at the end: a trace that names one koid again and again, with many
+ * were met already are reported at the end: a trace that names one koid again and again, with many
  * threads of it, would else cost the product of both.  */
 static enum profile_status name_koid(struct profile_ingest *ingest, uint64_t koid, profile_id name,
                                      struct profile_error *error)

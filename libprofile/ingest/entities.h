@@ -24,7 +24,7 @@ struct ingest_thread {
     bool own_name;               /* its kernel object named the process too */
     bool chosen;                 /* passes both filters */
     uint32_t koids;              /* entry for its koid */
-    uint32_t track;              /* of its slices; 0: not told yet */
+    uint32_t track;              /* of its slices; 0: not reported yet */
     struct span_stack *stack;    /* open slices; NULL before the first */
     struct sched_thread *waking; /* what it does on CPUs; NULL before the first record */
 };
@@ -35,7 +35,7 @@ struct ingest_koid {
     uint64_t koid;
     profile_id name;
     uint32_t thread_id; /* the first with a process, else the first; 0: none */
-    bool renamed;       /* since it has threads: they are told at the end */
+    bool renamed;       /* since it has threads: they are reported at the end */
     bool scheduled;     /* scheduling records name it */
 };
 

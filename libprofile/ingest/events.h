@@ -12,7 +12,7 @@ struct counter_series {
 };
 
 struct ingest_tracks {
-    uint32_t count; /* told so far */
+    uint32_t count; /* reported so far */
     struct counter_series *series;
     size_t series_count, series_capacity;
     struct base_index series_index;

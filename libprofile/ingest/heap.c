@@ -136,7 +136,7 @@ static enum profile_status find_callsite(struct profile_ingest *ingest, const st
     return ingest_return_stack(ingest, sender->koid, pcs, pcs.count >= depth, out, error);
 }
 
-/* The block is gone.  without a sender's call site, nobody told of it.  */
+/* The block is gone.  assumed: no release was recorded, so it has no call site.  */
 static enum profile_status end_block(struct profile_ingest *ingest, const struct sender *sender,
                                      struct live_block *block, bool assumed,
                                      struct profile_error *error)
@@ -191,7 +191,7 @@ static enum profile_status add_block(struct profile_ingest *ingest, const struct
     return ingest_sink_status(ingest->sink.allocation(ingest->sink.context, &call), error);
 }
 
-/* Of a block whose address comes again the release was lost, or is told later by another thread
+/* If the address of a block comes again, its release was lost, or another thread reports it later
  * (section 5).  */
 static enum profile_status take_allocation(struct profile_ingest *ingest,
                                            const struct sender *sender, struct profile_error *error)
@@ -297,7 +297,7 @@ static int compare_blocks(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
-/* Those that the sink was told of, by their ids.  *out is the caller's to free.  */
+/* Those that the sink has received, by their ids.  *out is the caller's to free.  */
 static enum profile_status list_blocks(const struct live_set *live, const struct live_block ***out,
                                        size_t *count, struct profile_error *error)
 {

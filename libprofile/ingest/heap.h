@@ -8,7 +8,7 @@
 
 struct ingest_heap {
     struct live_set live;
-    uint64_t allocations;    /* told so far: the last id */
+    uint64_t allocations;    /* reported so far: the last id */
     uint64_t interval_bytes; /* of the session; 0: it says nothing */
     uint32_t max_frames;
 };

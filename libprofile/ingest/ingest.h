@@ -18,7 +18,7 @@
  *   flows.c      arrows between slices
  *   sched.c      threads on CPUs, and waiting
  *   slices.c     finished slices, brought into the order in which they begin
- *   events.c     what is told at once: arguments, counters, logs, objects; tracks
+ *   events.c     passed on at once: arguments, counters, logs, objects; tracks
  *   insn_ingest.c instruction traces: packets to slices and charges (insn_ingest.h)
  *   table.c      from pairs of numbers to what is open
  */

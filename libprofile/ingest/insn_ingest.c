@@ -143,7 +143,7 @@ static enum profile_status name_of(struct insn_thread *thread, const struct insn
     return profile_stacks_string(stacks, text, strlen(text), out, &thread->error);
 }
 
-/* Callers are told after what they called, so the place in the file is not the order in which they
+/* Callers are reported after their callees, so the place in the file is not the order in which they
  * begin: the stacks' own order is.  */
 static enum insn_status take_span(void *context, const struct insn_span *span)
 {

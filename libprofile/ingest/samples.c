@@ -42,7 +42,7 @@ static uint32_t space_of(const struct stack *stack, uint64_t address)
     return address >= KERNEL_START ? stack->kernel : stack->space;
 }
 
-/* Where nobody is told of single samples, a stack waits for a few others before it is looked up, so
+/* If the sink takes no single samples, a stack waits for a few others before it is looked up, so
  * that its place in the table of stacks has come from memory by then: most of the time of a large
  * trace would be spent waiting for that.  */
 enum {
@@ -632,7 +632,7 @@ static void count_unmapped(struct profile_ingest *ingest)
             ingest->notices.unmapped_processes++;
 }
 
-/* Samples of one stack that are not told yet.  */
+/* Samples of one stack that are not reported yet.  */
 struct untold {
     struct seen_slot *slot;
 };
@@ -650,7 +650,7 @@ static int compare_untold(const void *left, const void *right)
     return (a->event > b->event) - (a->event < b->event);
 }
 
-/* The stacks of samples that are not told yet, in order.  The hits of all go to their call
+/* The stacks of samples that are not reported yet, in order.  The hits of all go to their call
  * sites.  */
 static size_t take_untold(struct ingest_samples *samples, struct untold *untold)
 {

@@ -42,7 +42,7 @@ struct ingest_samples {
     /* A ring of stacks that are looked up later; NULL before the first.  */
     struct sample_waiting *waiting;
     size_t waiting_first, waiting_count;
-    int64_t first_ns, last_ns; /* of samples that are not told yet */
+    int64_t first_ns, last_ns; /* of samples that are not reported yet */
     bool has_times;
 };
 

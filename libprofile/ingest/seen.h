@@ -22,7 +22,7 @@ struct seen_slot {
     uint32_t final;     /* of the call site, which is 0 or known from the beginning */
     uint32_t thread_id; /* of the first sample; 0: not of samples */
     uint32_t event;     /* as in struct profile_sample */
-    uint64_t hits;      /* samples, not told yet */
+    uint64_t hits;      /* samples, not reported yet */
     uint64_t amount;    /* of all these samples: nanoseconds, or of the event */
 };
 

@@ -273,7 +273,7 @@ static enum profile_status reserve(struct span_stack *stack, struct profile_erro
     return PROFILE_OK;
 }
 
-/* The thread's track is told when the first slice of it is met.  */
+/* The thread's track is reported before its first slice.  */
 static enum profile_status need_track(struct profile_ingest *ingest, uint32_t thread,
                                       struct profile_error *error)
 {

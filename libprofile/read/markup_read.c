@@ -16,7 +16,7 @@ enum {
     MAPPING_BYTES = 256,
 };
 
-/* A mapping that no backtrace was told after.  */
+/* A mapping after which no backtrace was read.  */
 struct waiting {
     const struct sym_markup_module *module;
     uint64_t start, size_bytes, vaddr;

@@ -256,7 +256,7 @@ static bool take_frame(struct script *script, struct text line)
     return true;
 }
 
-/* perf prints source lines under frames if it is told to.  */
+/* perf prints source lines under frames on request.  */
 static bool is_source_line(struct text line)
 {
     return line.length > 1 && memchr(line.at, ':', line.length) &&

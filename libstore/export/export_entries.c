@@ -122,7 +122,7 @@ bool out_string(struct out *work, sqlite3_stmt *row, int column, uint32_t *out)
     return ok;
 }
 
-/* The number of a function, which is told when it is met first.  */
+/* The number of a function, which is passed on when it is met first.  */
 bool out_function(struct out *work, struct profile_pprof_function *function, uint32_t *out)
 {
     /* Members only: what lies between them may be anything.  */
