@@ -1,6 +1,7 @@
 #include "libtrace/engine.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -104,6 +105,7 @@ int trace_unregister_observer(int event_fd)
     for (unsigned i = 0; i < observer_count && result != 0; i++)
         if (observers[i].fd == event_fd) {
             observers[i] = observers[--observer_count];
+            shared_store(&observers[observer_count].waiting, 0); /* nobody waits for it */
             result = 0;
         }
     trace_unlock();
@@ -117,16 +119,33 @@ void trace_notify_observer_updated(int event_fd)
             shared_store(&observers[i].waiting, 0);
 }
 
-/* Tell them, and wait for the answers up to a second.  */
-static void tell_observers(void)
+/* Where there is no room, it has been told already.  */
+static void tell(int fd)
+{
+    struct pollfd room = { .fd = fd, .events = POLLOUT };
+
+    if (poll(&room, 1, 0) == 1 && (room.revents & POLLOUT))
+        (void)eventfd_write(fd, 1);
+}
+
+/* Under the lock: whoever has unregistered a descriptor may close it.  */
+static void tell_observers(bool wait)
+{
+    if (!trace_lock())
+        return;
+    for (unsigned i = 0; i < observer_count; i++) {
+        shared_store(&observers[i].waiting, wait);
+        tell(observers[i].fd);
+    }
+    trace_unlock();
+}
+
+/* Up to half a second for all of them together.  */
+static void wait_for_observers(void)
 {
     unsigned rounds = 0;
 
-    for (unsigned i = 0; i < observer_count; i++) {
-        shared_store(&observers[i].waiting, 1);
-        (void)eventfd_write(observers[i].fd, 1);
-    }
-    for (unsigned i = 0; i < observer_count; i++)
+    for (unsigned i = 0; i < MOST_OBSERVERS; i++)
         while (shared_load(&observers[i].waiting) && shared_wait(&observers[i].waiting, &rounds))
             continue;
 }
@@ -248,8 +267,10 @@ bool trace_engine_start(enum trace_disposition disposition,
         __atomic_store_n(&trace_internal_generation[0], next_generation(), __ATOMIC_SEQ_CST);
     }
     trace_unlock();
-    if (done)
-        tell_observers();
+    if (done) {
+        tell_observers(true);
+        wait_for_observers();
+    }
     return done;
 }
 
@@ -272,7 +293,7 @@ bool trace_engine_stop(void)
     trace_buffer_finish(&trace_buffer);
     engine.recording = false;
     shared_store(&engine.stopping, 0);
-    tell_observers();
+    tell_observers(false);
     return true;
 }
 
@@ -329,6 +350,7 @@ void trace_engine_forget(bool pending)
     engine.has_buffer = engine.recording = engine.stuck = false;
     engine.stopping = 0;
     observer_count = 0;
+    memset(observers, 0, sizeof observers);
     trace_pool_forget();
     trace_clock_forget();
     if (engine.is_set_up)

@@ -119,6 +119,9 @@ void trace_task_setup(void);
  * system calls.  True also if this can no longer be found out.  Makes three calls to read a file.
  */
 bool trace_is_confined(void);
+/* The same; the program may have no descriptor left for that file.  */
+enum trace_confinement { TRACE_IS_FREE, TRACE_IS_CONFINED, TRACE_ASK_LATER };
+enum trace_confinement trace_confinement(void);
 /* False if trace_is_confined() could never be found out, and is always false.  */
 bool trace_task_is_known(void);
 /* Its name; "" if that cannot be read.  */

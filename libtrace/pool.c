@@ -8,8 +8,17 @@
 static pthread_key_t ended;
 static bool has_key;
 
+/* A blob that the thread began and did not end would be waited for at each stop, and keep the
+ * buffer for good: it comes to nothing.  */
 static void leave(void *writer)
 {
+    struct trace_writer *blob = trace_self.blob;
+
+    if (blob) {
+        trace_self.blob = NULL;
+        trace_writer_cancel(blob);
+        trace_pool_give(blob);
+    }
     trace_self.writer = NULL;
     trace_self.generation = trace_self.plain = 0;
     trace_pool_give(writer);

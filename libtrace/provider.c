@@ -20,6 +20,7 @@
 
 #include <fxt/fidl_provider.h>
 
+#include "base/utf8.h"
 #include "libtrace/engine.h"
 #include "libtrace/provider.h"
 
@@ -71,19 +72,23 @@ static struct trace_provider provider = {
 };
 
 static struct {
-    const char *texts[2 * MOST_KNOWN]; /* category, description */
-    size_t count;                      /* of texts */
+    struct known_category {
+        const char *texts[2]; /* category, description; NULL: not yet */
+    } items[MOST_KNOWN];
+    uint64_t taken; /* shared: items that are filled or being filled */
 } known;
 
+/* Any number of threads at once: each takes a place, and fills it.  */
 void trace_provider_add_known_category(const char *category, const char *description)
 {
-    size_t count = __atomic_load_n(&known.count, __ATOMIC_ACQUIRE);
+    uint64_t place = shared_add(&known.taken, 1);
 
-    if (count >= (size_t)2 * MOST_KNOWN)
+    if (place >= MOST_KNOWN) {
+        shared_store(&known.taken, MOST_KNOWN);
         return;
-    known.texts[count] = category;
-    known.texts[count + 1] = description ? description : "";
-    __atomic_store_n(&known.count, count + 2, __ATOMIC_RELEASE);
+    }
+    known.items[place].texts[1] = description ? description : "";
+    __atomic_store_n(&known.items[place].texts[0], category, __ATOMIC_RELEASE);
 }
 
 /* ---- From other threads ---- */
@@ -302,14 +307,28 @@ static void on_stop(void)
         (void)send_packet(&stopped);
 }
 
+static bool encode_categories(uint32_t txid, const char *const *texts, size_t count,
+                              uint8_t bytes[FIDL_MAX_MESSAGE], size_t *length)
+{
+    const struct fidl_provider_message reply = { .method = FIDL_PROVIDER_CATEGORIES, .txid = txid };
+
+    return fidl_provider_encode(&reply, texts, count, bytes, FIDL_MAX_MESSAGE, length) == FIDL_OK;
+}
+
+/* Those that a message can hold: one that is too long, or no text, takes no others with it.  */
 static void send_categories(uint32_t txid)
 {
     static uint8_t bytes[FIDL_MAX_MESSAGE];
-    const struct fidl_provider_message reply = { .method = FIDL_PROVIDER_CATEGORIES, .txid = txid };
-    size_t count = __atomic_load_n(&known.count, __ATOMIC_ACQUIRE), length;
+    static const char *texts[2 * MOST_KNOWN];
+    size_t count = 0, length;
 
-    while (fidl_provider_encode(&reply, known.texts, count, bytes, sizeof bytes, &length) !=
-           FIDL_OK) {
+    for (size_t i = 0; i < MOST_KNOWN && i < shared_load(&known.taken); i++) {
+        texts[count] = __atomic_load_n(&known.items[i].texts[0], __ATOMIC_ACQUIRE);
+        texts[count + 1] = known.items[i].texts[1];
+        if (texts[count] && encode_categories(txid, texts + count, 2, bytes, &length))
+            count += 2;
+    }
+    while (!encode_categories(txid, texts, count, bytes, &length)) {
         if (count == 0)
             return;
         count -= 2; /* as many as there is room for */
@@ -515,18 +534,37 @@ static int time_to_wait(bool failed, bool busy)
     return failed || provider.bell.fd < 0 ? RETRY_MS : LISTEN_MS;
 }
 
+static void wait_for_descriptors(void)
+{
+    struct pollfd polled = { .fd = provider.wake.fd, .events = POLLIN };
+
+    answer(NOT_STARTED);
+    if (poll(&polled, 1, RETRY_MS) > 0)
+        read_wake();
+}
+
 /* A program that has forbidden system calls to all its threads looks for no manager any more: it
- * might be ended by that.  */
+ * might be ended by that.  One that has used up its descriptors will have some again.  */
+static bool goes_on(void)
+{
+    enum trace_confinement confinement = TRACE_ASK_LATER;
+
+    trace_fd_close(&provider.bell);
+    while (!is_ending() && trace_fd_is_open(&provider.wake) &&
+           (confinement = trace_confinement()) == TRACE_ASK_LATER)
+        wait_for_descriptors();
+    return confinement == TRACE_IS_FREE;
+}
+
 static void *run(void *none)
 {
     (void)none;
     (void)prctl(PR_SET_NAME, "fxt-trace", 0, 0, 0);
-    while (!is_ending() && trace_fd_is_open(&provider.wake) && !trace_is_confined()) {
+    while (goes_on()) {
         struct trace_manager manager;
         bool busy;
         int fd;
 
-        trace_fd_close(&provider.bell);
         trace_fd_take(&provider.bell, trace_address_listen(&provider.address));
         fd = connect_to_other(&manager, &busy); /* after, so that nothing is missed between */
         if (fd >= 0 && register_at(fd)) {
@@ -695,6 +733,18 @@ static void in_child(void)
 
 /* ---- Creating ---- */
 
+/* Other texts cannot be sent.  */
+static void make_utf8(char *text, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        size_t bytes = base_utf8_character(text + at, length - at);
+
+        if (bytes == 0)
+            text[at] = '?';
+        at += bytes ? bytes : 1;
+    }
+}
+
 static void set_name(const char *name)
 {
     size_t length;
@@ -706,6 +756,7 @@ static void set_name(const char *name)
         length--;
     memcpy(provider.name, name, length);
     provider.name[length] = '\0';
+    make_utf8(provider.name, length);
 }
 
 static bool begin(void)
@@ -722,6 +773,7 @@ static bool begin(void)
     if (!has_handlers)
         has_handlers = pthread_atfork(prepare_fork, in_parent, in_child) == 0;
     provider.ending = 0;
+    memset(provider.alerts, 0, sizeof provider.alerts); /* of an earlier one */
     memset(&provider.served, 0, sizeof provider.served);
     provider.recorder = trace_recorder_is_wanted();
     if (provider.recorder)

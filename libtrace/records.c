@@ -166,16 +166,21 @@ static uint64_t blob_header(uint64_t words, trace_blob_type_t type, uint16_t nam
     return 5 | words << 4 | (uint64_t)name << 16 | size << 32 | (uint64_t)(type & 0xff) << 48;
 }
 
+/* A blob that is too large has more than any record: it is dropped, and counted, as they are.  */
+static uint64_t blob_words(const trace_string_ref_t *name, size_t size)
+{
+    if (size > TRACE_MAX_STRING)
+        return TRACE_LARGE_WORDS + 1;
+    return 1 + trace_ref_words(name->encoded_value) + trace_bytes_words(size);
+}
+
 void trace_context_write_blob_record(trace_context_t *context, trace_blob_type_t type,
                                      const trace_string_ref_t *name, const void *blob,
                                      size_t blob_size)
 {
+    uint64_t words = blob_words(name, blob_size), *record;
     struct trace_writer *writer;
-    uint64_t words, *record;
 
-    if (blob_size > TRACE_MAX_STRING)
-        return;
-    words = 1 + trace_ref_words(name->encoded_value) + trace_bytes_words(blob_size);
     record = begin(context, words, &writer);
     if (!record)
         return;
@@ -187,18 +192,17 @@ void trace_context_write_blob_record(trace_context_t *context, trace_blob_type_t
 void *trace_context_begin_write_blob_record(trace_context_t *context, trace_blob_type_t type,
                                             const trace_string_ref_t *name, size_t blob_size)
 {
-    uint64_t words, *record, *bytes;
+    uint64_t words = blob_words(name, blob_size), *record, *bytes;
     struct trace_writer *writer;
 
     trace_release_context(context); /* of another such record */
-    if (trace_self.blob || !context || blob_size > TRACE_MAX_STRING ||
-        !trace_self_enter(trace_generation_of(context)))
+    if (trace_self.blob || !context || !trace_self_enter(trace_generation_of(context)))
         return NULL;
     writer = trace_pool_take();
     if (!writer)
         return NULL;
-    words = 1 + trace_ref_words(name->encoded_value) + trace_bytes_words(blob_size);
-    record = trace_writer_begin(&trace_buffer, writer, words);
+    record = trace_writer_begin(&trace_buffer, writer,
+                                words <= TRACE_WORDS ? words : TRACE_LARGE_WORDS + 1);
     if (!record || trace_internal_generation[0] != trace_generation_of(context)) {
         if (record)
             trace_writer_cancel(writer);

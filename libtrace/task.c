@@ -22,18 +22,21 @@ static void take_line(const char *line, const char *key, long *number)
         *number = strtol(line + length, NULL, 10);
 }
 
-/* How many filters there are; with an old kernel, the kind of filter; -1: not known.  Lines may be
- * of any length, and the stack may be a signal handler's.  */
+#define NOT_KNOWN     (-1)
+#define NO_DESCRIPTOR (-2) /* there is none to find it out with */
+
+/* How many filters there are; with an old kernel, the kind of filter.  Lines may be of any length,
+ * and the stack may be a signal handler's.  */
 static long count_filters(void)
 {
     int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
     char bytes[256], line[NUMBER_BYTES] = "";
-    long mode = -1, count = -1;
+    long mode = NOT_KNOWN, count = NOT_KNOWN;
     ssize_t length;
     size_t used = 0;
 
     if (fd < 0)
-        return -1;
+        return errno == EMFILE || errno == ENFILE ? NO_DESCRIPTOR : NOT_KNOWN;
     while ((length = read(fd, bytes, sizeof bytes)) > 0)
         for (ssize_t i = 0; i < length; i++) {
             if (bytes[i] != '\n') {
@@ -58,13 +61,26 @@ void trace_task_setup(void)
     errno = error;
 }
 
+enum trace_confinement trace_confinement(void)
+{
+    enum trace_confinement result = TRACE_IS_FREE;
+    int error = errno;
+
+    if (filters_before >= 0) {
+        long filters = count_filters();
+
+        if (filters == NO_DESCRIPTOR)
+            result = TRACE_ASK_LATER;
+        else if (filters != filters_before)
+            result = TRACE_IS_CONFINED;
+    }
+    errno = error;
+    return result;
+}
+
 bool trace_is_confined(void)
 {
-    int error = errno;
-    bool confined = filters_before >= 0 && count_filters() != filters_before;
-
-    errno = error;
-    return confined;
+    return trace_confinement() != TRACE_IS_FREE;
 }
 
 bool trace_task_is_known(void)

@@ -93,7 +93,7 @@ static inline trace_arg_value_t trace_make_pointer_arg_value(const void *value)
 {
     trace_arg_value_t result;
     result.type = TRACE_ARG_POINTER;
-    result.value.pointer_value = (uint64_t)(uintptr_t)value;
+    result.value.pointer_value = TRACE_INTERNAL_ADDRESS(value);
     return result;
 }
 
@@ -116,7 +116,11 @@ static inline trace_arg_value_t trace_make_blob_arg_value(const void *bytes, siz
 #define TA_STRING(value) (trace_make_string_arg_value(trace_make_inline_c_string_ref(value)))
 #define TA_CHAR_ARRAY(bytes, count) \
     (trace_make_string_arg_value(trace_make_inline_string_ref(bytes, count)))
-#define TA_POINTER(value)     (trace_make_pointer_arg_value((const void *)(value)))
+#ifdef __cplusplus
+#define TA_POINTER(value) (::trace_internal::pointer(value))
+#else
+#define TA_POINTER(value) (trace_make_pointer_arg_value((const void *)(value)))
+#endif
 #define TA_KOID(value)        (trace_make_koid_arg_value(value))
 #define TA_BLOB(bytes, count) (trace_make_blob_arg_value(bytes, count))
 /* Another name in Fuchsia's headers.  */
@@ -227,6 +231,23 @@ static inline trace_arg_value_t trace_make_blob_arg_value(const void *bytes, siz
 namespace trace_internal
 {
 
+template <typename T> inline trace_arg_value_t pointer(T *value)
+{
+    trace_arg_value_t result = trace_make_pointer_arg_value(nullptr);
+    result.value.pointer_value = TRACE_INTERNAL_ADDRESS(value);
+    return result;
+}
+inline trace_arg_value_t pointer(std::nullptr_t)
+{
+    return trace_make_pointer_arg_value(nullptr);
+}
+inline trace_arg_value_t pointer(uintptr_t value) /* an address as a number */
+{
+    trace_arg_value_t result = trace_make_pointer_arg_value(nullptr);
+    result.value.pointer_value = value;
+    return result;
+}
+
 inline trace_arg_value_t any(trace_arg_value_t value)
 {
     return value;
@@ -253,7 +274,7 @@ inline trace_arg_value_t any(std::string_view value)
 }
 template <typename T> inline trace_arg_value_t any(T *value)
 {
-    return TA_POINTER(value);
+    return pointer(value);
 }
 template <typename T,
           std::enable_if_t<std::is_arithmetic<T>::value || std::is_enum<T>::value, int> = 0>
@@ -275,12 +296,19 @@ inline trace_arg_value_t any(T value)
         return TA_UINT64(static_cast<uint64_t>(value));
 }
 
-/* For TRACE_DURATION: a text that is gone before the end of the scope does not compile.  */
-template <typename T> inline trace_arg_value_t kept(T &&value)
+/* For TRACE_DURATION: a text that is gone before the end of the scope does not compile.  Bit-fields
+ * and members of packed structures have no address, and bind to a constant reference only.  */
+template <typename T> inline trace_arg_value_t kept(const T &value)
+{
+    return any(value);
+}
+template <typename T,
+          std::enable_if_t<std::is_same<std::remove_cv_t<T>, std::string>::value, int> = 0>
+inline trace_arg_value_t kept(T &&value)
 {
     static_assert(!std::is_same<std::remove_cv_t<T>, std::string>::value,
                   "TRACE_DURATION: the string has to live until the end of the scope");
-    return any(static_cast<T &&>(value));
+    return any(value);
 }
 
 /* An array in the midst of an expression.  */
@@ -295,7 +323,6 @@ template <size_t N> struct values {
     (::trace_internal::values<TRACE_INTERNAL_MOST(1, TRACE_INTERNAL_PAIRS(__VA_ARGS__))>{ \
         { TRACE_INTERNAL_VALUES(__VA_ARGS__) } }                                          \
          .items)
-#define TRACE_INTERNAL_CAST(type, value) static_cast<type>(value)
 #ifdef __clang__
 #define TRACE_INTERNAL_CONSTANT __attribute__((require_constant_initialization))
 #else
@@ -307,7 +334,6 @@ template <size_t N> struct values {
 #define TRACE_INTERNAL_ANY(value) (value)
 #define TRACE_INTERNAL_ARRAY(...) \
     ((const trace_arg_value_t[]){ TRACE_INTERNAL_VALUES(__VA_ARGS__) })
-#define TRACE_INTERNAL_CAST(type, value) ((type)(value))
 #define TRACE_INTERNAL_CONSTANT
 
 #endif
@@ -322,9 +348,10 @@ static inline uint64_t trace_internal_enter(trace_site_t *site)
 {
     uint64_t state = __atomic_load_n(&site->state, __ATOMIC_ACQUIRE);
 
-    if (__builtin_expect((uint32_t)(state >> 32) != TRACE_INTERNAL_GENERATION(), 0))
+    if (__builtin_expect(TRACE_INTERNAL_CAST(uint32_t, state >> 32) != TRACE_INTERNAL_GENERATION(),
+                         0))
         state = trace_internal_resolve(site);
-    return (uint16_t)state ? state : 0;
+    return state & 0xffff ? state : 0; /* the category's reference */
 }
 
 /* A site for (x, pairs...).  */

@@ -44,6 +44,15 @@ extern "C" {
 #define FXT_TRACE_API __attribute__((visibility("default")))
 #endif
 
+/* Casts that no warning of either language is about.  */
+#ifdef __cplusplus
+#define TRACE_INTERNAL_CAST(type, value) static_cast<type>(value)
+#define TRACE_INTERNAL_ADDRESS(value)    reinterpret_cast<uintptr_t>(value)
+#else
+#define TRACE_INTERNAL_CAST(type, value) ((type)(value))
+#define TRACE_INTERNAL_ADDRESS(value)    ((uintptr_t)(value))
+#endif
+
 /* ---- Types ---- */
 
 typedef uint64_t trace_ticks_t;
@@ -168,7 +177,7 @@ static inline trace_string_ref_t trace_make_empty_string_ref(void)
 
 static inline trace_string_ref_t trace_make_indexed_string_ref(trace_string_index_t index)
 {
-    trace_string_ref_t ref = { (uint16_t)(index & 0x7fff), NULL };
+    trace_string_ref_t ref = { TRACE_INTERNAL_CAST(uint16_t, index & 0x7fff), NULL };
     return ref;
 }
 
@@ -181,7 +190,7 @@ static inline trace_string_ref_t trace_make_inline_string_ref(const char *string
         for (length = 32000; length > 31997 && (string[length] & 0xc0) == 0x80; length--)
             continue;
     if (string && length > 0) {
-        ref.encoded_value = (uint16_t)(0x8000u | length);
+        ref.encoded_value = TRACE_INTERNAL_CAST(uint16_t, 0x8000u | length);
         ref.inline_string = string;
     }
     return ref;
@@ -219,9 +228,10 @@ static inline trace_arg_t trace_make_arg(trace_string_ref_t name_ref, trace_arg_
 
 /* ---- Providers ---- */
 
-/* Make the program a provider with this name of at most 100 bytes; if it is NULL, the name is that
- * of the program.  Returns NULL if the process already has a provider, or if tracing is switched
- * off for this process (below).
+/* Make the program a provider with this name of at most 100 bytes, in which bytes that are not
+ * UTF-8 become '?'; if it is NULL, the name is that of the program.  Returns NULL if the process
+ * already has a provider, if tracing is switched off for this process (below), if the file of the
+ * flight recorder cannot be made, or if there is no room for another thread or descriptor.
  *
  * The socket of the manager is $FXT_TRACE_SOCKET, else $XDG_RUNTIME_DIR/fxt/trace, else
  * /tmp/fxt-UID/trace.  If FXT_TRACE_SOCKET is empty, tracing is off.  The manager may start later:
@@ -260,9 +270,10 @@ FXT_TRACE_API trace_provider_t *trace_provider_create_synchronously(const char *
  * simply exits need not call it.  */
 FXT_TRACE_API void trace_provider_destroy(trace_provider_t *provider);
 
-/* Add a category, with a description of at most 400 bytes, to the list that "trace categories"
- * prints.  Both texts are borrowed for the life of the process.  At most 1000.  Events may use
- * categories that are not in the list.  */
+/* Add a category of at most 100 bytes, with a description of at most 400, to the list that "trace
+ * categories" prints; both are UTF-8, or the entry is left out.  Both texts are borrowed for the
+ * life of the process.  At most 1000, and 64 KiB in all.  Events may use categories that are not in
+ * the list.  */
 FXT_TRACE_API void trace_provider_add_known_category(const char *category, const char *description);
 
 /* ---- Instrumentation ---- */
@@ -299,8 +310,9 @@ FXT_TRACE_API trace_context_t *trace_acquire_context_for_category_cached(
 FXT_TRACE_API trace_prolonged_context_t *trace_acquire_prolonged_context(void);
 FXT_TRACE_API void trace_release_prolonged_context(trace_prolonged_context_t *context);
 
-/* A descriptor (eventfd) that is written to at each start and stop.  A start waits up to a second
- * for observers that have not called trace_notify_observer_updated().  At most 16.
+/* A descriptor (eventfd) that is written to at each start and stop; a child of fork() has none.  A
+ * start waits up to half a second for observers that have not called
+ * trace_notify_observer_updated().  At most 16.
  * Return 0, EINVAL if it is registered already, ENOENT if it is not registered, ENOSPC if there are
  * 16, or EAGAIN in a signal handler that interrupts this library.  */
 FXT_TRACE_API int trace_register_observer(int event_fd);
@@ -419,9 +431,9 @@ FXT_TRACE_API void trace_context_write_blob_record(trace_context_t *context, tra
                                                    const trace_string_ref_t *name, const void *blob,
                                                    size_t blob_size);
 /* Reserve room for such a blob, initially zero.  The thread must fill it and then call
- * trace_release_context() with this context; until then a stop waits, at most half a second.
- * Another blob of the same context ends it, too.  Returns NULL if the blob is dropped, or while the
- * thread is writing one to another context.  */
+ * trace_release_context() with this context; until then a stop waits, up to half a second.
+ * Another blob of the same context ends it, too; if the thread ends, it comes to nothing.  Returns
+ * NULL if the blob is dropped, or while the thread is writing one to another context.  */
 FXT_TRACE_API void *trace_context_begin_write_blob_record(trace_context_t *context,
                                                           trace_blob_type_t type,
                                                           const trace_string_ref_t *name,

@@ -64,20 +64,35 @@ static void all(void)
 #ifdef __cplusplus
 enum class colour : unsigned { red = 1 };
 
+/* Members that a reference cannot be bound to.  */
+struct flags {
+    unsigned bits : 3;
+};
+struct __attribute__((packed)) wire {
+    char kind;
+    int number;
+};
+
+static void by_hand(void);
+
 static void plain_values(void)
 {
     std::string text = "a std::string";
     const char *pointer = "a literal";
     char array[] = "an array", *writable = array;
     double ratio = 0.25;
+    flags state = { 5 };
+    wire message = { 'k', -7 };
 
-    TRACE_DURATION("macros", "kept", "text", text, "pointer", pointer);
+    TRACE_DURATION("macros", "kept", "text", text, "pointer", pointer, "bits", state.bits, "number",
+                   message.number, "array", array);
     TRACE_INSTANT("macros", "plain values", TRACE_SCOPE_THREAD, "nullptr", nullptr, "bool", true,
                   "int", -1, "unsigned", 1u, "long", -1L, "size", sizeof text, "enum", colour::red,
                   "double", ratio, "float", 0.5f, "text", text, "temporary", text + "!", "view",
                   std::string_view("view"), "pointer", &ratio);
     TRACE_INSTANT("macros", "arrays", TRACE_SCOPE_THREAD, "array", array, "writable", writable,
-                  "literal", "a literal", "void", static_cast<void *>(array));
+                  "literal", "a literal", "void", static_cast<void *>(array), "function", &by_hand,
+                  "address", TA_POINTER(UINT64_C(0x1234)), "none", TA_POINTER(nullptr));
 }
 #endif
 

@@ -8,7 +8,7 @@ source=$ROOT/testdata/trace/macros.c
 build() { # build NAME FLAG...: the compiler first
     name=$1
     shift
-    "$@" -Wall -Wextra -Wpedantic -Werror -O1 -I"$ROOT/include" "$source" -x none "$O/lib/libfxttrace.a" -lpthread \
+    "$@" -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror -O1 -I"$ROOT/include" "$source" -x none "$O/lib/libfxttrace.a" -lpthread \
         -o "$name" 2>err || {
         fail "$*"
         cat err
@@ -16,8 +16,8 @@ build() { # build NAME FLAG...: the compiler first
 }
 build c_gcc gcc -x c -std=c11 -D_GNU_SOURCE
 build c_clang clang -x c -std=c11 -D_GNU_SOURCE
-build cxx_gcc g++ -x c++ -std=c++17
-build cxx_clang clang++ -x c++ -std=c++17
+build cxx_gcc g++ -x c++ -std=c++17 -Wold-style-cast
+build cxx_clang clang++ -x c++ -std=c++17 -Wold-style-cast
 build c_off gcc -x c -std=c11 -D_GNU_SOURCE -DNTRACE
 build cxx_off clang++ -x c++ -std=c++17 -DNTRACE
 stop_if_wrong
@@ -53,7 +53,8 @@ prints 'touched 0 times'
 fxtdump cxx_gcc.fxtb >dump
 for text in 'null: null, bool: true, int32: -32, uint32: 32, int64: -64, uint64: 64, double: 0.5, string: "text", array: "twenty"' \
     'name=arrays scope=thread {array: "an array", writable: "an array", literal: "a literal", void: 0x' 'enum: 1, double: 0.25, float: 0.5, text: "a std::string", temporary: "a std::string!", view: "view"' \
-    'name=kept' 'name=by hand scope=thread {first: 1, second: "two"}' 'name=vthread'; do
+    'name=kept end=' '{text: "a std::string", pointer: "a literal", bits: 5, number: -7, array: "an array"}' \
+    ', address: 0x1234, none: 0x0}' 'name=by hand scope=thread {first: 1, second: "two"}' 'name=vthread'; do
     grep -qF "$text" dump || fail "not in the dump: $text"
 done
 
