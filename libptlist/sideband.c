@@ -367,7 +367,10 @@ bool ptlist_read_sideband(struct ptlist_sideband *sideband, const char *path, ch
     char *list = read_file(path, &length);
 
     if (!list) {
-        (void)snprintf(message, size, "%s: %s", path, strerror(errno));
+        (void)snprintf(message, size, "%s: %s", path,
+                       errno == EFBIG     ? "larger than 256 MiB"
+                       : errno == ENOTSUP ? "not a regular file"
+                                          : strerror(errno));
         return false;
     }
     message[0] = '\0';

@@ -40,16 +40,19 @@ enum cli_exit cli_ptlist_report(const char *path, const struct ptlist *list)
     if (counts->kernel_bytes)
         cli_note("%s: %s of packets left out: they are of the kernel's own address space", path,
                  cli_counted(counts->kernel_bytes, "byte", "bytes"));
-    if (counts->bad_lines || counts->bad_records) {
-        cli_error(
-            "%s: damaged: %s in it or in the files beside it; %s in the .ktrace file", path,
-            cli_counted(counts->bad_lines, "line that cannot be read", "lines that cannot be read"),
-            counts->bad_records ? "a record without a size" : "no damage");
+    if (counts->bad_lines)
+        cli_error("%s: damaged: %s in it or in the files beside it", path,
+                  cli_counted(counts->bad_lines, "line that cannot be read",
+                              "lines that cannot be read"));
+    if (counts->bad_records)
+        cli_error("%s: damaged: the .ktrace file beside it has a record that is cut or has no "
+                  "size, and is not read from there on",
+                  path);
+    if (counts->bad_lines || counts->bad_records)
         status = CLI_DAMAGED;
-    }
     if (counts->missing_files) {
-        cli_error("%s: %s missing or not readable: packets (named in the list), .ktrace, .cpuid "
-                  "or .map beside it",
+        cli_error("%s: %s missing or not readable: packets (named in the list), .ktrace, .cpuid, "
+                  ".map or .ids beside it",
                   path, cli_counted(counts->missing_files, "file is", "files are"));
         status = cli_worse(status, CLI_ENVIRONMENT);
     }

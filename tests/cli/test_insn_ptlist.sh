@@ -68,7 +68,8 @@ mv moved/away moved/set.cpu1.pt
 cp moved/set.ktrace ktrace
 head -c 100 ktrace >moved/set.ktrace
 run 3 fxtcat convert moved/set.ptlist -o converted.fxt
-says "a record without a size"
+says "the .ktrace file beside it has a record that is cut or has no size"
+! grep -q 'no damage\|0 lines' err || fail "lines are not damaged: $(cat err)"
 says "no record of the kernel says which process they are of"
 rm moved/set.ktrace
 run 4 fxtcat convert moved/set.ptlist -o converted.fxt
@@ -83,5 +84,9 @@ run 4 fxt2pprof nosuch.ptlist -o x.pb.gz
 says "No such file"
 ln -s /dev/null device.ptlist
 run 4 fxtcat convert device.ptlist -o converted.fxt
-says "device.ptlist: Operation not supported"
+says "device.ptlist: not a regular file"
+truncate -s 300M large.ptlist
+run 4 fxtcat convert large.ptlist -o converted.fxt
+says "large.ptlist: larger than 256 MiB"
+rm large.ptlist
 finish
