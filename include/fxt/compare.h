@@ -110,7 +110,7 @@ enum compare_metric {
  * zeros; see compare_others_add().  */
 struct compare_others {
     struct compare_other {
-        double p;
+        double p; /* over its weight */
         bool grew;
         bool of_total; /* else of a function */
     } * tests;
@@ -199,7 +199,9 @@ struct compare_change {
     double relative;   /* (new - base) / base in cost; infinite if base is 0 */
     double dispersion; /* variance between runs over that of samples alone, shrunk; at least 1 */
     double p;          /* two-sided; 1 if not tested */
-    double q;          /* Benjamini-Hochberg over both families, growth and decrease apart */
+    double weight;     /* of the test among all, by its share; 1 on average, 0 if not tested */
+    double q;          /* Benjamini-Hochberg of p / weight over both families, growth and decrease
+                        * apart */
     enum compare_flag flag;
 };
 
@@ -216,6 +218,7 @@ struct compare_result {
     size_t function_count;
     size_t test_count;      /* functions and families tested */
     size_t all_test_count;  /* the same, with options.others */
+    double mean_weight;     /* of all tests, before weights were made 1 on average */
     size_t regressed_count; /* functions with a flag REGRESSED in either family */
     size_t moved_count;
     size_t improved_count;

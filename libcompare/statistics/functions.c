@@ -4,6 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Functions of this share and more have the same weight among all tests: what a PASS requires to be
+ * found has it (section 4).  */
+#define LARGE_SHARE 0.05
+
 enum family {
     FAMILY_SELF,
     FAMILY_TOTAL,
@@ -99,6 +103,13 @@ static double pearson(const struct job *job, const double *row, const struct com
     return sum;
 }
 
+/* Of a test, before they are made 1 on average.  It depends on what both sides have together, which
+ * tells nothing about their difference.  */
+double compare_test_weight(double share, double floor)
+{
+    return sqrt(fmin(fmax(share, floor), fmax(LARGE_SHARE, floor)));
+}
+
 static void add_test(struct job *job, enum family family, const double *row,
                      struct compare_change *change)
 {
@@ -119,6 +130,7 @@ static void add_test(struct job *job, enum family family, const double *row,
     if (job->df < 1)
         return;
     change->tested = true;
+    change->weight = compare_test_weight(pooled, job->options->floor);
     test = &job->tests[job->test_count++];
     test->change = change;
     test->family = family;
@@ -169,7 +181,8 @@ static int by_p(const void *a, const void *b)
     return (x->q > y->q) - (x->q < y->q); /* a fixed order */
 }
 
-/* Benjamini and Hochberg 1995 for the first count probabilities, of tests that grew or not, and for
+/* Benjamini and Hochberg (1995), with weights as Genovese, Roeder and Wasserman (2006) have them,
+ * for the first count probabilities, of tests that grew or not, and for
  * those of other comparisons; all other tests count as tests that found nothing.  */
 static void adjust(struct job *job, size_t count, bool grew)
 {
@@ -190,6 +203,12 @@ static void adjust(struct job *job, size_t count, bool grew)
     }
 }
 
+/* What the correction ranks.  */
+static double weighted(const struct test *test, double p)
+{
+    return p / test->change->weight;
+}
+
 /* Growth and decrease are corrected apart: functions that improved must not make it easier for the
  * others to be called regressed.  Nor must those that only moved, which keep their q.  */
 static void adjust_one_way(struct job *job, bool grew)
@@ -197,10 +216,12 @@ static void adjust_one_way(struct job *job, bool grew)
     size_t count = 0;
 
     for (size_t i = 0; i < job->test_count; i++) {
-        struct compare_change *change = job->tests[i].change;
+        const struct test *test = &job->tests[i];
+        struct compare_change *change = test->change;
 
         if (change->flag != COMPARE_MOVED && (change->new_share > change->base_share) == grew)
-            job->probabilities[count++] = (struct probability){ change->p, &change->q };
+            job->probabilities[count++] = (struct probability){ weighted(test, change->p),
+                                                                &change->q };
     }
     adjust(job, count, grew);
 }
@@ -258,8 +279,9 @@ static void test_beyond(struct job *job)
         test->q_beyond = 1;
         if (test->change->flag != COMPARE_MOVED &&
             unscaled(job, test->change) > test->change->base_share)
-            job->probabilities[count++] = (struct probability){ p_beyond(job, test),
-                                                                &test->q_beyond };
+            job->probabilities[count++] = (struct probability){
+                weighted(test, p_beyond(job, test)), &test->q_beyond
+            };
     }
     adjust(job, count, true);
 }
@@ -349,6 +371,18 @@ static enum compare_status leave_out_moved(struct job *job, struct compare_error
     return compare_find_moved(job->input, job->options, job->comparison, error);
 }
 
+static void level_weights(struct job *job)
+{
+    double sum = 0, mean;
+
+    for (size_t i = 0; i < job->test_count; i++)
+        sum += job->tests[i].change->weight;
+    mean = job->test_count ? sum / (double)job->test_count : 1;
+    for (size_t i = 0; i < job->test_count; i++)
+        job->tests[i].change->weight /= mean;
+    job->comparison->mean_weight = mean;
+}
+
 static enum compare_status run_tests(struct job *job, struct compare_error *error)
 {
     const struct compare_input *input = job->input;
@@ -360,6 +394,7 @@ static enum compare_status run_tests(struct job *job, struct compare_error *erro
         add_test(job, FAMILY_SELF, input->self + f * job->runs, &comparison->functions[f].self);
         add_test(job, FAMILY_TOTAL, input->total + f * job->runs, &comparison->functions[f].total);
     }
+    level_weights(job);
     comparison->test_count = job->test_count;
     comparison->all_test_count = job->test_count +
                                  compare_others_count(job->options->others, false);

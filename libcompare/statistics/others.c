@@ -15,10 +15,14 @@ static bool add(struct compare_others *others, double p, bool grew, bool of_tota
 
 static bool add_change(struct compare_others *others, const struct compare_change *change)
 {
-    /* What moved is not ranked (functions.c), but was tested.  */
-    double p = change->flag == COMPARE_MOVED ? 1 : change->p;
+    double p;
 
-    return !change->tested || add(others, p, change->new_share > change->base_share, false);
+    if (!change->tested)
+        return true;
+    /* What moved is not ranked (functions.c), but was tested.  */
+    p = change->flag == COMPARE_MOVED ? 1 : change->p / change->weight;
+
+    return add(others, p, change->new_share > change->base_share, false);
 }
 
 enum compare_status compare_others_add(struct compare_others *others,

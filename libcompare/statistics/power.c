@@ -82,7 +82,9 @@ double compare_result_detectable(const struct compare_result *comparison, double
         return INFINITY;
     power.total_error = error_of(comparison, comparison->total.noise);
     /* Alone among all tests: the first step of Benjamini and Hochberg's.  */
-    level = options->q / (double)(comparison->all_test_count ? comparison->all_test_count : 1);
+    level = options->q / (double)(comparison->all_test_count ? comparison->all_test_count : 1) *
+            compare_test_weight(share, options->floor) / comparison->mean_weight;
+    level = fmin(level, options->q);
     power.t = compare_t_quantile(1 - level / 2, comparison->degrees_of_freedom);
     power.log_share = log1p(fmax(options->min_rel, options->min_share / share));
     power.log_cost = log1p(options->min_rel);

@@ -84,6 +84,9 @@ void compare_cap_weights(struct compare_ratio *ratios, size_t count);
  * order of ratios changes.  At least one.  */
 double compare_weighted_median(struct compare_ratio *ratios, size_t count);
 
+/* How much the test of a function counts among all tests, by its share (section 3.3).  */
+double compare_test_weight(double share, double floor);
+
 enum compare_status compare_functions(const struct compare_input *input,
                                       const struct compare_options *options,
                                       struct compare_result *comparison,

@@ -162,14 +162,17 @@ for family, values in (("self", own), ("total", inclusive)):
     freedom = min(prior + df, df * len(rows))
     for name, p, raw, size, deviance, y in rows:
         dispersion = max(1.0, (prior * (1 + trend * size) + df * raw) / (prior + df))
-        tests.append([family, name, p, dispersion, t_tail(math.sqrt(max(deviance, 0) / dispersion), freedom), y, freedom])
+        tests.append([family, name, p, dispersion, t_tail(math.sqrt(max(deviance, 0) / dispersion), freedom), y, freedom,
+                      math.sqrt(min(max(sum(y) / sum(n), options["floor"]), 0.05))])
 
-tests.sort(key=lambda t: t[4])
+mean_weight = statistics.fmean(t[7] for t in tests)
+for t in tests:
+    t[7] /= mean_weight
 for grew in (False, True):  # Benjamini and Hochberg, over both families, each direction apart
-    alike = [t for t in tests if (t[2][1] > t[2][0]) == grew]
+    alike = sorted((t for t in tests if (t[2][1] > t[2][0]) == grew), key=lambda t: t[4] / t[7])
     smallest = 1.0
     for i in range(len(alike) - 1, -1, -1):
-        smallest = min(smallest, alike[i][4] * len(tests) / (i + 1))
+        smallest = min(smallest, alike[i][4] / alike[i][7] * len(tests) / (i + 1))
         alike[i].append(smallest)
 
 # What shares were multiplied by: the weighted median of the ratios of own shares.
@@ -203,7 +206,7 @@ if report["tests"] != len(tests):
     sys.exit(f"fxtdiff tested {report['tests']}, there are {len(tests)} to be tested")
 told = {f["name"]: f for f in report["functions"]}
 flags = 0
-for family, name, p, dispersion, probability, y, freedom, q in tests:
+for family, name, p, dispersion, probability, y, freedom, _, q in tests:
     change = told[name][family]
     what = f"{family} of {name}: "
     close(what + "base share", p[0], change["base_share"])
