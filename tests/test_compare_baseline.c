@@ -7,8 +7,9 @@
 #include "base/text.h"
 #include "tests/support/run_builder.h"
 
-#define HEAD "fxt-baseline 1\ntype cpu nanoseconds\ncost 1000 2000\nsamples 10 20\n"
-#define MAIN "function main\tmain.c 1 2 3\tapp\t500000 500000\t1000000 1000000\n"
+#define HEAD   "fxt-baseline 1\ntype cpu nanoseconds\ncost 1000 2000\nsamples 10 20\n"
+#define HEAD_2 "fxt-baseline 2\ntype cpu nanoseconds\ncost 1000 2000\nsamples 10 20\n"
+#define MAIN   "function main\tmain.c 1 2 3\tapp\t500000 500000\t1000000 1000000\n"
 
 static enum compare_status read_text(const char *text, struct compare_error *error)
 {
@@ -22,7 +23,16 @@ static const struct {
 } bad[] = {
     { "", "base.txt:0: not a baseline: it does not begin with \"fxt-baseline 1\"" },
     { "something else\n", "base.txt:1: not a baseline" },
-    { "fxt-baseline 2\n", "base.txt:1: a baseline of version 2, which is newer" },
+    { "fxt-baseline 3\n", "base.txt:1: a baseline of version 3, which is newer" },
+    { "fxt-baseline 02\n", "base.txt:1: a baseline of version 02, which is newer" },
+    { HEAD "root app\n" MAIN, "base.txt:5: what is \"root\"?" },
+    { HEAD_2 "root \n" MAIN, "base.txt:5: a root without a name" },
+    { HEAD_2 "root\n" MAIN, "base.txt:5: a root without a name" },
+    { HEAD_2 "root b\nroot a\n" MAIN, "base.txt:6: roots are not sorted by name, each once: a" },
+    { HEAD_2 "root a\nroot a\n" MAIN, "base.txt:6: roots are not sorted by name, each once: a" },
+    { HEAD_2 "root a\n" MAIN, "base.txt:5: no function has the name of the root: a" },
+    { HEAD_2 "root z\n" MAIN, "base.txt:5: no function has the name of the root: z" },
+    { HEAD_2 "root main\n" MAIN, "base.txt:5: the root is a function of a file: main" },
     { HEAD, "base.txt:4: no functions" },
     { "fxt-baseline 1\ncost 1\nsamples 1\n"
       "function f\ta.c 0 0 0\t\t1\t1\n",
@@ -110,9 +120,10 @@ END_TEST
 /* ---- Hostile files ---- */
 
 static const char whole[] =
-    "fxt-baseline 1\n# kept\ntype cpu nanoseconds\ncpu_model Z80\nkernel 6\narch x86_64\n"
+    "fxt-baseline 2\n# kept\ntype cpu nanoseconds\ncpu_model Z80\nkernel 6\narch x86_64\n"
     "compiler cc 1\ncommand ./a\nperiod_ns 1000\nbuild 1f3a a\nleft_out 0.00012\n"
-    "cost 1000 2000\nsamples 10 20.5\nfunction f(int)\tf.c 4 5 6\ta\t500000 0\t500000 0\n"
+    "cost 1000 2000\nsamples 10 20.5\nroot app\nfunction app\t 0 0 0\t\t0 0\t1000000 1000000\n"
+    "function f(int)\tf.c 4 5 6\ta\t500000 0\t500000 0\n"
     "function main\tmain.c 1 2 3\ta\t500000 1000000\t1000000 1000000\n";
 
 static enum compare_status read_mutated(const char *bytes, size_t length)
@@ -193,15 +204,29 @@ START_TEST(what_was_read_is_written_again)
     ck_assert_double_eq(run->left_out, 0.00012);
     ck_assert_str_eq(run->environment.builds[0], "1f3a a");
     ck_assert_uint_eq(run->environment.period_ns, 1000);
-    ck_assert_uint_eq(run->cost_count, 1);
-    ck_assert_double_eq(run->costs[0].self, 2000);
+    ck_assert_uint_eq(run->cost_count, 2);
+    ck_assert_double_eq(run->costs[1].self, 2000);
     text = write_text(set, "# kept  \r\nnot kept\n# nor cut", &length);
     ck_assert_uint_eq(length, strlen(text));
-    ck_assert_msg(strncmp(text, "fxt-baseline 1\n# kept\n# nor cut\ntype cpu", 40) == 0, "%s",
+    ck_assert_msg(strncmp(text, "fxt-baseline 2\n# kept\n# nor cut\ntype cpu", 40) == 0, "%s",
                   text);
-    ck_assert_ptr_nonnull(strstr(text,
-                                 "\ncost 1000 2000\nsamples 10 20.5\nfunction f(int)\tf.c 4 5 6"
-                                 "\ta\t500000 0\t500000 0\nfunction main\t"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "\ncost 1000 2000\nsamples 10 20.5\nroot app\nfunction app\t 0 0 0\t"
+                     "\t0 0\t1000000 1000000\nfunction f(int)\tf.c 4 5 6"
+                     "\ta\t500000 0\t500000 0\nfunction main\t"));
+    free(text);
+}
+END_TEST
+
+/* As every baseline was before there were roots: it stays as it is.  */
+START_TEST(a_baseline_of_version_1_is_read_and_stays_one)
+{
+    size_t length;
+    char *text;
+
+    ck_assert_int_eq(read_text(HEAD MAIN, NULL), COMPARE_OK);
+    text = write_text(run_builder_finish(), NULL, &length);
+    ck_assert_str_eq(text, HEAD MAIN);
     free(text);
 }
 END_TEST
@@ -300,6 +325,7 @@ int main(void)
     tcase_add_test(tcase, every_cut_is_read_or_refused);
     tcase_add_test(tcase, every_changed_byte_is_read_or_refused);
     tcase_add_test(tcase, what_was_read_is_written_again);
+    tcase_add_test(tcase, a_baseline_of_version_1_is_read_and_stays_one);
     tcase_add_test(tcase, a_side_without_samples_is_not_written);
     tcase_add_test(tcase, the_smallest_are_left_out_first);
     tcase_add_test(tcase, too_many_runs_do_not_fit);

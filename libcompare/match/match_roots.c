@@ -34,6 +34,7 @@ struct roots {
     struct base_map index; /* root << 32 | function to leaf */
     struct leaf *leaves;   /* their costs are shares of the side, too */
     size_t leaf_count, leaf_capacity;
+    bool is_flat; /* runs without stacks: any function may be above any root */
 };
 
 struct finding {
@@ -88,6 +89,27 @@ static bool look_at_callsites(struct finding *finding)
             finding->is_above[frames->functions[at]] = true;
     }
     return true;
+}
+
+/* Runs without stacks, as in baselines, say which functions are roots; for those that are written as
+ * such, it is said of the others.  */
+static void exchange_places(struct finding *finding)
+{
+    struct compare_set *set = &finding->builder->set;
+
+    for (size_t f = 0; f < set->function_count; f++)
+        for (int side = 0; side < COMPARE_SIDES; side++) {
+            struct compare_place *place = &set->functions[f].places[side];
+
+            if (!place->name)
+                continue;
+            if (finding->is_above[f] || *place->file ||
+                compare_name_is_missing(set->functions[f].name))
+                place->is_root = false;
+            else if (finding->sides[f] & 1 << side)
+                place->is_root = true;
+            finding->sides[f] |= (uint8_t)(place->is_root << side);
+        }
 }
 
 /* A root without a place in the source, which no process has.  */
@@ -152,6 +174,25 @@ static bool add_stack(struct finding *finding, struct roots *roots, const struct
            add_leaf(roots, root, leaf_of(finding, roots->functions[root], leaf), raw->value);
 }
 
+/* The costs of a run without stacks: as if all functions were above each root.  */
+static bool add_flat(struct finding *finding, struct roots *roots, const struct compare_run *run)
+{
+    roots->is_flat = true;
+    for (size_t i = 0; i < run->cost_count; i++) {
+        const struct compare_cost *cost = &run->costs[i];
+        size_t own = index_of(roots, cost->function);
+
+        if (own < roots->count)
+            roots->costs[own] += cost->total;
+        for (size_t root = 0; root < roots->count && cost->self > 0; root++)
+            if (root != own &&
+                !add_leaf(roots, root, leaf_of(finding, roots->functions[root], cost->function),
+                          cost->self))
+                return false;
+    }
+    return true;
+}
+
 static bool add_costs(struct finding *finding, enum compare_side side)
 {
     const struct compare_builder *builder = finding->builder;
@@ -160,8 +201,16 @@ static bool add_costs(struct finding *finding, enum compare_side side)
 
     for (size_t i = 0; i < builder->set.run_count; i++) {
         const struct raw_stacks *raw = &builder->raws[i];
+        const struct compare_run *run = &builder->set.runs[i];
 
-        for (size_t k = 0; builder->set.runs[i].side == side && k < raw->count; k++) {
+        if (run->side != side)
+            continue;
+        if (raw->count == 0 && run->cost_count > 0) {
+            all += run->cost;
+            if (!add_flat(finding, roots, run))
+                return false;
+        }
+        for (size_t k = 0; k < raw->count; k++) {
             all += raw->items[k].value;
             if (!add_stack(finding, roots, &raw->items[k]))
                 return false;
@@ -208,6 +257,12 @@ static void add_common(const struct finding *finding, struct common *common)
     }
 }
 
+/* Of what a root seems to consist, that much may be above others.  */
+static double may_be_others(const struct roots *roots, size_t root)
+{
+    return roots->is_flat ? (1 - roots->costs[root]) / roots->costs[root] : 0;
+}
+
 /* The pair with the most in common that is left.  False: none.  */
 static bool find_pair(const struct finding *finding, struct common *common, size_t *gone,
                       size_t *new_one)
@@ -216,7 +271,10 @@ static bool find_pair(const struct finding *finding, struct common *common, size
 
     for (size_t i = 0; i < finding->roots[COMPARE_BASE].count; i++)
         for (size_t k = 0; k < finding->roots[COMPARE_NEW].count; k++)
-            if (common->weights[i][k] > most && common->parts[i][k] >= LEAST_COMMON) {
+            if (common->weights[i][k] > most &&
+                common->parts[i][k] - may_be_others(&finding->roots[COMPARE_BASE], i) -
+                        may_be_others(&finding->roots[COMPARE_NEW], k) >=
+                    LEAST_COMMON) {
                 most = common->weights[i][k];
                 *gone = i;
                 *new_one = k;
@@ -277,8 +335,10 @@ bool match_roots(struct compare_builder *builder, const struct frame_functions *
     struct finding finding = { .builder = builder, .frames = frames };
     bool ok = look_at_callsites(&finding);
 
-    if (ok)
+    if (ok) {
+        exchange_places(&finding);
         find_roots(&finding);
+    }
     if (ok && has_pairs(&finding))
         ok = add_costs(&finding, COMPARE_BASE) && add_costs(&finding, COMPARE_NEW) &&
              unite_pairs(&finding, to, root_to);

@@ -35,6 +35,12 @@ struct baseline {
     size_t line_count, line_capacity;
     double left_out;
     const char *last_name; /* functions are sorted, so that none comes twice */
+    unsigned version;
+    struct root { /* sorted likewise */
+        const char *name;
+        size_t line; /* its number */
+    } * roots;
+    size_t root_count, root_capacity;
 };
 
 static enum compare_status no_memory(const struct baseline *baseline)
@@ -157,6 +163,45 @@ static enum compare_status parse_function(struct baseline *baseline, char *text)
     return COMPARE_OK;
 }
 
+static enum compare_status parse_root(struct baseline *baseline, const char *name)
+{
+    if (!*name)
+        return statements_wrong(&baseline->file, "a root without a name");
+    if (baseline->root_count > 0 &&
+        strcmp(baseline->roots[baseline->root_count - 1].name, name) >= 0)
+        return statements_wrong(&baseline->file, "roots are not sorted by name, each once: %s",
+                                name);
+    if (!base_make_room(&baseline->roots, &baseline->root_capacity, baseline->root_count + 1,
+                        sizeof *baseline->roots))
+        return no_memory(baseline);
+    baseline->roots[baseline->root_count++] = (struct root){ name, baseline->file.line };
+    return COMPARE_OK;
+}
+
+/* Both are sorted.  */
+static enum compare_status mark_roots(struct baseline *baseline)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < baseline->root_count; i++) {
+        const struct root *root = &baseline->roots[i];
+        struct compare_place *place;
+
+        while (at < baseline->line_count && strcmp(baseline->lines[at].place.name, root->name) < 0)
+            at++;
+        place = at < baseline->line_count ? &baseline->lines[at].place : NULL;
+        baseline->file.line = root->line;
+        if (!place || strcmp(place->name, root->name) != 0)
+            return statements_wrong(&baseline->file, "no function has the name of the root: %s",
+                                    root->name);
+        if (*place->file)
+            return statements_wrong(&baseline->file, "the root is a function of a file: %s",
+                                    root->name);
+        place->is_root = true;
+    }
+    return COMPARE_OK;
+}
+
 static enum compare_status parse_type(struct baseline *baseline, char *text)
 {
     const char *type = statements_word(&text);
@@ -227,6 +272,8 @@ static enum compare_status parse_line(struct baseline *baseline, char *line)
 
     if (strcmp(key, "function") == 0)
         return parse_function(baseline, text);
+    if (baseline->version > 1 && strcmp(key, "root") == 0)
+        return parse_root(baseline, text);
     if (strcmp(key, "type") == 0)
         return parse_type(baseline, text);
     if (strcmp(key, "cost") == 0)
@@ -254,7 +301,8 @@ static enum compare_status parse_all(struct baseline *baseline)
         return statements_wrong(&baseline->file, "not a baseline: it does not begin with \"%s1\"",
                                 BASELINE_MAGIC);
     line += strlen(BASELINE_MAGIC);
-    if (strcmp(line, "1") != 0)
+    baseline->version = strcmp(line, BASELINE_VERSION) == 0 ? 2 : 1;
+    if (baseline->version == 1 && strcmp(line, "1") != 0)
         return statements_wrong(&baseline->file, "a baseline of version %s, which is newer", line);
     while (status == COMPARE_OK && (line = statements_next(&baseline->file)) != NULL) {
         if (strncmp(line, "<<<<<<<", 7) == 0 || strncmp(line, "=======", 7) == 0 ||
@@ -266,7 +314,7 @@ static enum compare_status parse_all(struct baseline *baseline)
         status = statements_wrong(&baseline->file, "no \"type\"");
     if (status == COMPARE_OK && baseline->line_count == 0)
         status = statements_wrong(&baseline->file, "no functions");
-    return status;
+    return status == COMPARE_OK ? mark_roots(baseline) : status;
 }
 
 /* ---- Into the builder ---- */
@@ -356,6 +404,7 @@ enum compare_status compare_read_baseline(struct compare_builder *builder, enum 
     free(baseline.samples.items);
     free(baseline.shares.items);
     free(baseline.lines);
+    free(baseline.roots);
     free((void *)baseline.environment.builds);
     return status;
 }

@@ -112,6 +112,8 @@ static bool make_line(struct baseline_writer *writer, struct entry *entry)
         return false;
     entry->line = base_arena_text(&writer->arena, line->bytes, line->length);
     entry->bytes = line->length + 1;
+    if (place->is_root)
+        entry->bytes += strlen("root \n") + strlen(place->name);
     return entry->line != NULL;
 }
 
@@ -219,12 +221,26 @@ static void keep_comments(struct base_text *head, const char *old, size_t length
     }
 }
 
+static bool is_root(const struct baseline_writer *writer, const struct entry *entry)
+{
+    return writer->set->functions[entry->function].places[writer->side].is_root;
+}
+
+static bool has_roots(const struct baseline_writer *writer)
+{
+    for (size_t i = 0; i < writer->count; i++)
+        if (is_root(writer, &writer->entries[i]))
+            return true;
+    return false;
+}
+
 static void make_head(struct base_text *head, const struct baseline_writer *writer, const char *old,
                       size_t length)
 {
     const struct compare_environment *environment = environment_of(writer);
 
-    base_text_adds(head, BASELINE_MAGIC "1\n");
+    base_text_adds(head, BASELINE_MAGIC);
+    base_text_addf(head, "%s\n", has_roots(writer) ? BASELINE_VERSION : "1");
     if (old)
         keep_comments(head, old, length);
     base_text_addf(head, "type %s %s\n", writer->set->type.type, writer->set->type.unit);
@@ -263,6 +279,11 @@ static enum compare_status write_text(struct baseline_writer *writer, struct bas
         return too_many_runs(writer, left_out, error);
     if (left_out > 0)
         base_text_addf(text, "left_out %.6f\n", left_out);
+    for (size_t i = 0; i < writer->count; i++)
+        if (is_root(writer, &writer->entries[i]))
+            base_text_addf(
+                text, "root %s\n",
+                writer->set->functions[writer->entries[i].function].places[writer->side].name);
     for (size_t i = 0; i < writer->count; i++)
         base_text_addf(text, "%s\n", writer->entries[i].line);
     return text->failed ? compare_no_memory(error) : COMPARE_OK;

@@ -221,6 +221,7 @@ void builder_widen_place(struct compare_builder *builder, uint32_t function, enu
     if (function == NO_FUNCTION)
         return;
     to = &builder->set.functions[function].places[side];
+    to->is_root |= place->is_root;
     if (!to->name) {
         to->name = copy_text(builder, place->name);
         to->file = copy_text(builder, place->file);

@@ -279,9 +279,8 @@ static void test_beyond(struct job *job)
         test->q_beyond = 1;
         if (test->change->flag != COMPARE_MOVED &&
             unscaled(job, test->change) > test->change->base_share)
-            job->probabilities[count++] = (struct probability){
-                weighted(test, p_beyond(job, test)), &test->q_beyond
-            };
+            job->probabilities[count++] = (struct probability){ weighted(test, p_beyond(job, test)),
+                                                                &test->q_beyond };
     }
     adjust(job, count, true);
 }

@@ -38,6 +38,25 @@ run 1 fxtdiff old? -- dear? --rows 0
 shows 'regressed  *f2$'
 shows 'functions: 32; 1 regressed, 1 renamed$'
 
+# ---- The same against a baseline, which says what is a root ----
+
+run 0 fxtdiff baseline create roots.txt old?
+grep -qx 'fxt-baseline 2' roots.txt || fail "no version 2: $(head -1 roots.txt)"
+grep -qx 'root ./old' roots.txt || fail "no root: $(cut -c1-30 roots.txt)"
+run 0 fxtdiff roots.txt -- new? --rows 0
+shows 'RENAMED  *./new (was ./old)$'
+prints 'note: "./old" of the base is compared with "./new" of the new runs'
+run 1 fxtdiff roots.txt -- dear? --rows 0
+shows 'regressed  *f2$'
+shows 'functions: 32; 1 regressed, 1 renamed$'
+run 0 fxtdiff baseline create roots2.txt new?
+run 0 fxtdiff roots.txt -- roots2.txt
+prints 'note: "./old" of the base is compared with "./new" of the new runs'
+# One of version 1, which does not say so.
+grep -v '^root' roots.txt | sed 's/^fxt-baseline 2/fxt-baseline 1/' >roots1.txt
+run 1 fxtdiff roots1.txt -- new? --rows 0
+! grep -q RENAMED out || fail "a baseline without roots has one: $(cat out)"
+
 # ---- The same in pprof profiles and in stores ----
 
 for side in old new dear; do
