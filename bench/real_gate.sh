@@ -6,8 +6,12 @@
 # Fetches the sources into FOLDER with apt-get source, builds each program in four ways, and compares them COMPARISONS times (20) each with
 # fxtdiff run, which must be in PATH: the same build again; the same objects linked in another order; work of the main part +10 % (every
 # tenth piece is done twice); an improvement (the second part, decompression or queries, does half).  Prints PASS, FAIL and INCONCLUSIVE of
-# each; RUNS (5): of each build.  Only "planted" should fail, and it should never pass.  The load of the machine is printed, too: on a busy
-# one more comparisons are inconclusive.  Needs what "scripts/deps bench" installs.
+# each; RUNS (5): of each build; PROGRAMS ("zstd sqlite").  Only "planted" should fail, and it should never pass.  The load of the machine is
+# printed, too: on a busy one more comparisons are inconclusive.  Needs what "scripts/deps bench" installs.
+#
+# Each verdict is appended to FOLDER/verdicts-* with its seconds and the load before it.  The same command after an interruption does what
+# is missing, and with more COMPARISONS adds to what is there; another fxtdiff, other builds or another number of runs begin a new file.  A
+# comparison that breaks is counted as such, and does not end the others; the status is then 1.
 set -eu
 [ $# -ge 1 ] || {
     echo "usage: bench/real_gate.sh FOLDER [COMPARISONS]" >&2
@@ -18,6 +22,8 @@ cd "$1"
 FOLDER=$PWD
 COMPARISONS=${2:-20}
 RUNS=${RUNS:-5}
+PROGRAMS=${PROGRAMS:-zstd sqlite}
+VARIANTS='equal reordered planted improved'
 FLAGS='-O2 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer'
 
 # ---- Sources ----
@@ -31,9 +37,11 @@ fetch() { # fetch SOURCE FOLDER: unpacked there
     set -- "$1" "$2" -o "Dir::Etc::sourcelist=$PWD/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::Lists=$PWD/lists"
     source=$1 target=$2
     shift 2
-    apt-get "$@" -qq update
-    apt-get "$@" -qq --download-only source "$source"
-    dpkg-source --no-check -x "$source"_*.dsc "$target" >/dev/null
+    apt-get "$@" -o APT::Sandbox::User=root -qq update
+    apt-get "$@" -o APT::Sandbox::User=root -qq --download-only source "$source"
+    rm -rf "$target.part"
+    dpkg-source --no-check -x "$source"_*.dsc "$target.part" >/dev/null
+    mv "$target.part" "$target" # whole, or not there
 }
 
 fetch libzstd zstd
@@ -124,32 +132,63 @@ build() { # build PROGRAM VARIANT EXTRA LESS ORDER
     gcc $FLAGS -DEXTRA="$3" -DLESS="$4" -Izstd/lib -Isqlite/tsrc -Isqlite -o "$2/$1" "$1.c" $(ls objects/"$1"-*.o | sort $5) -lm -lpthread -ldl
 }
 
-for program in zstd sqlite; do
-    build $program base 0 0 ''
-    build $program equal 0 0 ''
-    build $program reordered 0 0 -r
-    build $program planted 1 0 ''
-    build $program improved 0 1 ''
+for program in $PROGRAMS; do
+    build "$program" base 0 0 ''
+    build "$program" equal 0 0 ''
+    build "$program" reordered 0 0 -r
+    build "$program" planted 1 0 ''
+    build "$program" improved 0 1 ''
 done
 
 # ---- Comparisons ----
 
-printf 'load before: %s\n' "$(cut -d ' ' -f 1-3 /proc/loadavg)"
-printf '%-8s %-10s %6s %6s %14s\n' program build PASS FAIL INCONCLUSIVE
-for program in zstd sqlite; do
-    for variant in equal reordered planted improved; do
-        pass=0 fail=0 open=0
-        for _ in $(seq "$COMPARISONS"); do
-            status=0
-            fxtdiff run -q --same-build -n "$RUNS" -F 2000 --base "$FOLDER/base/$program" --new "$FOLDER/$variant/$program" || status=$?
-            case $status in
-            0) pass=$((pass + 1)) ;;
-            1) fail=$((fail + 1)) ;;
-            5) open=$((open + 1)) ;;
-            *) exit $status ;;
-            esac
+# Verdicts are only added up if they are of the same programs and the same fxtdiff.
+for program in $PROGRAMS; do
+    cat base/"$program" equal/"$program" reordered/"$program" planted/"$program" improved/"$program" "$(command -v fxtdiff)" |
+        cksum | cut -d ' ' -f 1 >"$program.sum"
+    touch "verdicts-$program-$RUNS-$(cat "$program.sum").txt"
+done
+
+verdicts_of() { # verdicts_of PROGRAM: the file of "VARIANT NUMBER VERDICT SECONDS LOAD"
+    echo "verdicts-$1-$RUNS-$(cat "$1.sum").txt"
+}
+
+compare() { # compare PROGRAM VARIANT NUMBER
+    begin=$(date +%s)
+    load=$(cut -d ' ' -f 1 /proc/loadavg)
+    status=0
+    fxtdiff run -q --same-build -n "$RUNS" -F 2000 --base "$FOLDER/base/$1" --new "$FOLDER/$2/$1" >last.txt 2>&1 || status=$?
+    case $status in
+    0) verdict=PASS ;;
+    1) verdict=FAIL ;;
+    5) verdict=INCONCLUSIVE ;;
+    129 | 130 | 143) exit $status ;; # interrupted: to be done again
+    *)
+        verdict=broken
+        tail -3 last.txt >&2
+        ;;
+    esac
+    echo "$2 $3 $verdict $(($(date +%s) - begin)) $load" >>"$(verdicts_of "$1")"
+}
+
+# Number by number, so that an interrupted series has as many of each.
+for number in $(seq "$COMPARISONS"); do
+    for program in $PROGRAMS; do
+        for variant in $VARIANTS; do
+            grep -q "^$variant $number " "$(verdicts_of "$program")" || compare "$program" "$variant" "$number"
         done
-        printf '%-8s %-10s %6d %6d %14d\n' $program $variant $pass $fail $open
     done
 done
-printf 'load after: %s\n' "$(cut -d ' ' -f 1-3 /proc/loadavg)"
+
+printf '%-8s %-10s %6s %6s %14s %8s %10s %8s\n' program build PASS FAIL INCONCLUSIVE broken seconds load
+for program in $PROGRAMS; do
+    for variant in $VARIANTS; do
+        awk -v program="$program" -v variant="$variant" '
+            $1 == variant { verdicts[$3]++; seconds += $4; if ($5 > load) load = $5 }
+            END { printf "%-8s %-10s %6d %6d %14d %8d %10d %8.2f\n", program, variant, verdicts["PASS"], verdicts["FAIL"],
+                         verdicts["INCONCLUSIVE"], verdicts["broken"], seconds, load }' "$(verdicts_of "$program")"
+    done
+done
+for program in $PROGRAMS; do
+    ! grep -q ' broken ' "$(verdicts_of "$program")" || exit 1
+done

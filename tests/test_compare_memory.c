@@ -1,6 +1,7 @@
 /* Whichever allocation fails, from an empty builder to a verdict and a baseline: there is a status,
  * nothing leaks, and what was handed out can be closed.  */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +9,9 @@
 #include "tests/support/allocation.h"
 
 static const char baseline[] =
-    "fxt-baseline 1\ntype cpu nanoseconds\nkernel 6\nbuild aa prog\ncost 100000 100100\n"
-    "samples 5000 5010\nfunction main\tsrc/m.c 1 2 9\tprog\t300000 300000\t1000000 1000000\n"
+    "fxt-baseline 2\ntype cpu nanoseconds\nkernel 6\nbuild aa prog\ncost 100000 100100\n"
+    "samples 5000 5010\nroot ./prog\nfunction ./prog\t 0 0 0\t\t0 0\t1000000 1000000\n"
+    "function main\tsrc/m.c 1 2 9\tprog\t300000 300000\t1000000 1000000\n"
     "function old\tsrc/m.c 20 22 29\tprog\t700000 700000\t700000 700000\n";
 static const char budgets[] = "function ma?n* self < 5%\ntotal < 1us\nheap inuse < 5B\n"
                               "function nobody total < 1s\n";
@@ -17,15 +19,39 @@ static const char suppressions[] = "function none until 2030-01-01: x\n"
                                    "function main until 2030-01-01: x\n"
                                    "total until 2020-01-01: y\n";
 
+/* What the runs are of.  */
+static const struct way {
+    bool base_too;  /* five runs a side, so that callers are asked for; else a baseline */
+    bool processes; /* stacks begin with the name and the number of one */
+} ways[] = { { false, false }, { true, false }, { true, true }, { false, true } };
+
+/* The call site of a process, with a number that no other run has.  */
+static enum profile_status add_process(struct profile_stacks *stacks, enum compare_side side,
+                                       int run, profile_id *callsite)
+{
+    struct profile_line line = { .line = 0 };
+    char name[32];
+    profile_id frame;
+    int length = snprintf(name, sizeof name, "%s-%d", side == COMPARE_BASE ? "a" : "b", 100 + run);
+    enum profile_status status = profile_stacks_string(stacks, name, (size_t)length, &line.function,
+                                                       NULL);
+
+    if (status == PROFILE_OK)
+        status = profile_stacks_named_frame(stacks, &line, 1, &frame, NULL);
+    if (status == PROFILE_OK)
+        status = profile_stacks_callsite(stacks, 0, frame, callsite, NULL);
+    return status;
+}
+
 /* A stack of one function below another, in a file of the profile.  */
-static enum profile_status add_stack(struct compare_builder *builder, const char *function,
-                                     uint32_t line, double value)
+static enum profile_status add_stack(struct compare_builder *builder, profile_id callsite,
+                                     const char *function, uint32_t line, double value)
 {
     struct profile_stacks *stacks = profile_stacks_of(compare_builder_profile(builder));
     struct profile_line lines[2] = { { .line = 2, .start_line = 1 },
                                      { .line = line + 2, .start_line = line } };
     struct profile_module module = { .build_id = { 0xbb }, .build_id_length = 1 };
-    profile_id frame = 0, callsite = 0;
+    profile_id frame = 0;
     enum profile_status status;
 
     status = profile_stacks_string(stacks, "main", 4, &lines[0].function, NULL);
@@ -53,8 +79,7 @@ static enum profile_status add_stack(struct compare_builder *builder, const char
     return status;
 }
 
-/* Runs of new stacks; with base_too five a side, so that callers are asked for.  */
-static enum profile_status add_runs(struct compare_builder *builder, bool base_too)
+static enum profile_status add_runs(struct compare_builder *builder, const struct way *way)
 {
     enum profile_status status = PROFILE_OK;
 
@@ -62,17 +87,22 @@ static enum profile_status add_runs(struct compare_builder *builder, bool base_t
         enum compare_side side = i % 2 ? COMPARE_BASE : COMPARE_NEW;
         const char label[] = { side ? 'n' : 'b', (char)('0' + i), '\0' };
         struct compare_run *run;
+        profile_id root = 0;
 
-        if (side == COMPARE_BASE && !base_too)
+        if (side == COMPARE_BASE && !way->base_too)
             continue;
         run = compare_builder_begin_run(builder, side, label);
         run->samples = 5000;
         run->environment.kernel = compare_builder_text(builder, side ? "7" : "6", 1);
         (void)compare_builder_set_type(builder, "cpu", "nanoseconds", NULL);
-        status = add_stack(builder, side || !base_too ? "young" : "old", 20,
-                           (side ? 90000 : 70000) + i);
+        if (way->processes)
+            status = add_process(profile_stacks_of(compare_builder_profile(builder)), side, i,
+                                 &root);
         if (status == PROFILE_OK)
-            status = add_stack(builder, "helper", 40, 30000 + i);
+            status = add_stack(builder, root, side || !way->base_too ? "young" : "old", 20,
+                               (side ? 90000 : 70000) + i);
+        if (status == PROFILE_OK)
+            status = add_stack(builder, root, "helper", 40, 30000 + i);
     }
     return status;
 }
@@ -103,7 +133,7 @@ static enum compare_status report_on(const struct compare_set *set)
 }
 
 /* The status of the first that failed.  */
-static enum compare_status go_through(bool base_too)
+static enum compare_status go_through(const struct way *way)
 {
     struct compare_builder *builder;
     const struct compare_set *set;
@@ -111,10 +141,10 @@ static enum compare_status go_through(bool base_too)
 
     if (status != COMPARE_OK)
         return status;
-    if (!base_too)
+    if (!way->base_too)
         status = compare_read_baseline(builder, COMPARE_BASE, "base", baseline, strlen(baseline),
                                        NULL);
-    if (status == COMPARE_OK && add_runs(builder, base_too) != PROFILE_OK)
+    if (status == COMPARE_OK && add_runs(builder, way) != PROFILE_OK)
         status = COMPARE_NO_MEMORY;
     finished = compare_builder_finish(builder, &set, NULL);
     if (status == COMPARE_OK)
@@ -131,10 +161,10 @@ START_TEST(any_allocation_may_fail)
     unsigned long n = 0, asked = 1;
 
     allocation_fail_at(0);
-    ck_assert_int_eq(go_through(_i == 1), COMPARE_OK);
+    ck_assert_int_eq(go_through(&ways[_i]), COMPARE_OK);
     while (status != COMPARE_OK || n <= asked) {
         allocation_fail_at(++n);
-        status = go_through(_i == 1);
+        status = go_through(&ways[_i]);
         asked = allocation_count();
         allocation_fail_at(0);
         if (n <= asked)
@@ -154,7 +184,7 @@ int main(void)
     int failed;
 
     tcase_set_timeout(tcase, 0);
-    tcase_add_loop_test(tcase, any_allocation_may_fail, 0, 2);
+    tcase_add_loop_test(tcase, any_allocation_may_fail, 0, (int)(sizeof ways / sizeof *ways));
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);

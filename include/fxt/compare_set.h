@@ -47,8 +47,7 @@ struct compare_place {
     uint32_t start_line; /* of the declaration; 0 unknown */
     uint32_t first_line; /* sampled lines are [first_line, last_line]; 0 unknown */
     uint32_t last_line;
-    bool
-        is_root; /* it begins stacks, nothing calls it, and no file is known: as names of processes */
+    bool is_root; /* it begins stacks, nothing calls it, and its file is unknown: a process */
 };
 
 /* A function of both builds, matched by the key of its name (below), or by its place if it was

@@ -91,8 +91,8 @@ static bool look_at_callsites(struct finding *finding)
     return true;
 }
 
-/* Runs without stacks, as in baselines, say which functions are roots; for those that are written as
- * such, it is said of the others.  */
+/* Runs without stacks, as in baselines, say which functions are roots.  It is noted of the others,
+ * which may be written as such.  */
 static void exchange_places(struct finding *finding)
 {
     struct compare_set *set = &finding->builder->set;
