@@ -266,7 +266,8 @@ static bool has_stack(const uint64_t *addresses, size_t count)
     return memmem(trace_bytes, trace_size, expected, 8 * (count + 1));
 }
 
-/* The part of a stack that a record after the sample brings, when the thread returns to user code.  */
+/* The part of a stack that a record after the sample brings, when the thread returns to user
+ * code.  */
 static void put_deferred(uint32_t tid, uint64_t cookie)
 {
     static const uint64_t chain[] = { USER, 0x401000, 0x402000 };
@@ -311,7 +312,8 @@ START_TEST(a_callchain_that_comes_later_joins_its_samples)
 }
 END_TEST
 
-/* A machine inside this one: frames of it are in the stack, at addresses where nothing is mapped.  */
+/* A machine inside this one: frames of it are in the stack, at addresses where nothing is
+ * mapped.  */
 static const struct {
     uint64_t chain[8], stack[4];
     uint16_t misc; /* 4: the kernel of a guest was interrupted, 5: its user code */
