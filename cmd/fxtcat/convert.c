@@ -260,12 +260,6 @@ static void note_session(struct convert *convert, const struct fxt_record *recor
                          is_text(&arch->value.string, "arm64");
 }
 
-static bool is_stack_sample(const struct fxt_record *record)
-{
-    return record->kind == FXT_RECORD_LARGE_BLOB && record->value.large_blob.format == 0 &&
-           is_text(&record->category, "cpu_profiler") && is_text(&record->name, "stack_sample");
-}
-
 static void put_blob(struct convert *convert, const struct fxt_record *record)
 {
     struct fxt_record blob = restate(record);
@@ -273,7 +267,8 @@ static void put_blob(struct convert *convert, const struct fxt_record *record)
 
     if (fxt_record_sampler_stack(record, &pcs)) {
         put_sampler_stack(convert, record, pcs);
-    } else if (is_stack_sample(record)) { /* memory to be unwound on the host, which takes it */
+    } else if (fxt_record_is_stack_sample(
+                   record)) { /* memory to be unwound on the host, which takes it */
         blob.category = fxt_inline("cpu_profiler");
         blob.name = fxt_inline("stack_sample");
         blob.arg_count = 0;

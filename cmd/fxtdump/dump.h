@@ -85,6 +85,15 @@ void dump_put(struct cli_output *output, const char *text);
 void dump_print(struct cli_output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The thread of a raw stack.  */
+struct dump_thread_state {
+    const char *machine;
+    uint64_t pc, sp;
+};
+
+/* False: its registers are those of no known machine.  */
+bool dump_thread_state_read(const struct fxt_stack_sample *sample, struct dump_thread_state *out);
+
 /* Names both forms share; NULL where there is none.  */
 const char *dump_state_name(unsigned state);
 const char *dump_scope_name(uint64_t scope);

@@ -141,6 +141,32 @@ static void put_sched(struct json *json, const struct fxt_record *record)
         put_legacy(json, record);
 }
 
+/* Registers are words in the order of zx_thread_state_general_regs_t.  */
+static void put_stack_sample(struct json *json, struct fxt_bytes payload)
+{
+    struct fxt_stack_sample sample;
+    struct dump_thread_state state;
+
+    fxt_stack_sample_read(payload, &sample);
+    if (dump_thread_state_read(&sample, &state)) {
+        json_text(json, "machine", state.machine);
+        json_address(json, "pc", state.pc);
+        json_address(json, "sp", state.sp);
+    }
+    put_words(json, "registers",
+              (struct fxt_words){ sample.registers.bytes, (size_t)(sample.registers.length / 8) });
+    json_open(json, "pieces", '[');
+    for (size_t i = 0; i < sample.piece_count; i++) {
+        json_open(json, NULL, '{');
+        json_address(json, "address", sample.pieces[i].address);
+        json_unsigned(json, "size", sample.pieces[i].bytes.length);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    if (sample.is_damaged)
+        json_bool(json, "damaged", true);
+}
+
 static void put_large_blob(struct json *json, const struct fxt_record *record)
 {
     struct fxt_words pcs;
@@ -149,6 +175,8 @@ static void put_large_blob(struct json *json, const struct fxt_record *record)
     json_unsigned(json, "size", record->value.large_blob.payload.length);
     if (fxt_record_sampler_stack(record, &pcs))
         put_words(json, "pcs", pcs);
+    else if (fxt_record_is_stack_sample(record))
+        put_stack_sample(json, record->value.large_blob.payload);
 }
 
 static void put_init(struct json *json, const struct fxt_record *record)

@@ -150,6 +150,23 @@ static void put_sched(struct cli_output *output, const struct fxt_record *record
                    record->value.sched.incoming_priority);
 }
 
+static void put_stack_sample(struct cli_output *output, struct fxt_bytes payload)
+{
+    struct fxt_stack_sample sample;
+    struct dump_thread_state state;
+
+    fxt_stack_sample_read(payload, &sample);
+    if (dump_thread_state_read(&sample, &state))
+        dump_print(output, " machine=%s pc=0x%" PRIx64 " sp=0x%" PRIx64, state.machine, state.pc,
+                   state.sp);
+    dump_print(output, " register_bytes=%" PRIu64, sample.registers.length);
+    for (size_t i = 0; i < sample.piece_count; i++)
+        dump_print(output, "%s0x%" PRIx64 "+%" PRIu64,
+                   i ? "," : " memory=", sample.pieces[i].address, sample.pieces[i].bytes.length);
+    if (sample.is_damaged)
+        dump_put(output, " (damaged)");
+}
+
 static void put_large_blob(struct cli_output *output, const struct fxt_record *record)
 {
     struct fxt_words pcs;
@@ -161,6 +178,8 @@ static void put_large_blob(struct cli_output *output, const struct fxt_record *r
     if (fxt_record_sampler_stack(record, &pcs)) {
         dump_put(output, " pcs");
         put_words(output, pcs);
+    } else if (fxt_record_is_stack_sample(record)) {
+        put_stack_sample(output, record->value.large_blob.payload);
     }
 }
 

@@ -559,6 +559,31 @@ FXT_API const struct fxt_arg *fxt_record_arg(const struct fxt_record *record, co
  * NULL.  */
 FXT_API bool fxt_record_sampler_stack(const struct fxt_record *record, struct fxt_words *pcs);
 
+/* Raw stacks of Fuchsia's CPU profiler: registers, and pieces of the thread's memory.  */
+
+#define FXT_STACK_PIECES 16 /* Fuchsia writes up to 3 */
+
+/* Bytes of the memory of a process.  */
+struct fxt_stack_piece {
+    uint64_t address;
+    struct fxt_bytes bytes;
+};
+
+struct fxt_stack_sample {
+    struct fxt_bytes registers; /* zx_thread_state_general_regs_t; empty: there are none */
+    struct fxt_stack_piece pieces[FXT_STACK_PIECES];
+    size_t piece_count;
+    bool is_damaged; /* the payload is shorter than its sizes, or has more pieces */
+};
+
+/* Whether the record is a large blob cpu_profiler/stack_sample of format 0.  */
+FXT_API bool fxt_record_is_stack_sample(const struct fxt_record *record);
+
+/* Read the payload of such a blob: the size of the registers, the registers, and for each piece its
+ * address, its size and its bytes, all numbers little-endian.  Of a damaged payload, *out has what
+ * precedes the damage, and the existing bytes of a piece that is cut.  It borrows from payload.  */
+FXT_API void fxt_stack_sample_read(struct fxt_bytes payload, struct fxt_stack_sample *out);
+
 /* ---- Reader ---- */
 
 /* Kinds of damage that do not end a trace.  The first group and the last kind are losses, that is,

@@ -17,10 +17,7 @@
 
 enum {
     MAX_FRAMES = 512,
-    MAX_PIECES = 16,    /* of memory in one copy: Fuchsia writes up to three */
     MAX_COPY = 1 << 20, /* bytes of one copy: Fuchsia writes up to 33 KiB */
-    PIECE_HEADER = 16,  /* address and size */
-    REGISTERS_AT = 8,   /* after their size */
 };
 #define MAX_TABLE_BYTES ((size_t)1 << 30) /* of all modules; further ones have no table */
 
@@ -50,53 +47,31 @@ struct ingest_copies {
 
 /* One copy while it is unwound.  */
 struct copy {
-    const uint8_t *registers; /* as Zircon has them */
-    size_t registers_size;
-    struct unwind_piece pieces[MAX_PIECES];
+    struct unwind_registers registers;
+    size_t registers_size; /* as Zircon has them */
+    struct unwind_piece pieces[FXT_STACK_PIECES];
     size_t count;
     bool is_damaged; /* further pieces cannot be read */
 };
 
-static uint64_t word_at(const uint8_t *bytes)
-{
-    uint64_t word;
-
-    memcpy(&word, bytes, sizeof word);
-    return le64toh(word);
-}
-
 /* ---- The bytes of a copy ---- */
 
-static void read_pieces(const uint8_t *bytes, size_t left, struct copy *out)
+/* False: it has no registers of a known machine; *status says why.  */
+static bool read_copy(struct fxt_bytes payload, struct copy *out, enum unwind_status *status)
 {
-    while (left > 0) {
-        struct unwind_piece *piece = &out->pieces[out->count];
+    struct fxt_stack_sample sample;
 
-        out->is_damaged = left < PIECE_HEADER || out->count == MAX_PIECES;
-        if (out->is_damaged)
-            return;
-        bytes += PIECE_HEADER;
-        left -= PIECE_HEADER;
-        *piece = (struct unwind_piece){ .address = word_at(bytes - PIECE_HEADER), .bytes = bytes };
-        out->is_damaged = word_at(bytes - 8) > left;
-        piece->size = out->is_damaged ? left : (size_t)word_at(bytes - 8);
-        out->count++;
-        bytes += piece->size;
-        left -= piece->size;
-    }
-}
-
-/* False: it has no registers.  */
-static bool read_copy(const uint8_t *bytes, size_t size, struct copy *out)
-{
-    *out = (struct copy){ .registers = NULL };
-    if (size < REGISTERS_AT || word_at(bytes) > size - REGISTERS_AT)
-        return false;
-    out->registers = bytes + REGISTERS_AT;
-    out->registers_size = (size_t)word_at(bytes);
-    read_pieces(out->registers + out->registers_size, size - REGISTERS_AT - out->registers_size,
-                out);
-    return true;
+    fxt_stack_sample_read(payload, &sample);
+    out->is_damaged = sample.is_damaged;
+    out->registers_size = (size_t)sample.registers.length;
+    out->count = sample.piece_count;
+    for (size_t i = 0; i < out->count; i++)
+        out->pieces[i] = (struct unwind_piece){ .address = sample.pieces[i].address,
+                                                .bytes = sample.pieces[i].bytes.bytes,
+                                                .size = (size_t)sample.pieces[i].bytes.length };
+    *status = unwind_registers_from_zircon(sample.registers.bytes, out->registers_size,
+                                           &out->registers);
+    return *status == UNWIND_OK;
 }
 
 /* ---- Keeping copies ---- */
@@ -137,8 +112,8 @@ enum profile_status ingest_copy_take(struct profile_ingest *ingest, const struct
 {
     struct fxt_bytes payload = record->value.large_blob.payload;
     struct copy_head head = { .size = payload.length };
-    struct unwind_registers registers;
     struct copy copy;
+    enum unwind_status readable;
     enum profile_status status;
     bool wanted;
 
@@ -146,18 +121,13 @@ enum profile_status ingest_copy_take(struct profile_ingest *ingest, const struct
         ingest->notices.stack_captures++;
         return PROFILE_OK;
     }
-    if (payload.length > MAX_COPY || !read_copy(payload.bytes, (size_t)payload.length, &copy)) {
+    if (payload.length > MAX_COPY) {
         ingest->notices.bad_copies++;
         return PROFILE_OK;
     }
-    switch (unwind_registers_from_zircon(copy.registers, copy.registers_size, &registers)) {
-    case UNWIND_OK:
-        break;
-    case UNWIND_UNSUPPORTED:
-        ingest->notices.copies_of_32_bit++;
-        return PROFILE_OK;
-    default:
-        ingest->notices.bad_copies++;
+    if (!read_copy(payload, &copy, &readable)) {
+        *(readable == UNWIND_UNSUPPORTED ? &ingest->notices.copies_of_32_bit
+                                         : &ingest->notices.bad_copies) += 1;
         return PROFILE_OK;
     }
     ingest->notices.cut_copies += copy.is_damaged;
@@ -339,24 +309,24 @@ static enum profile_status unwind_copy(struct profile_ingest *ingest,
     const struct sample_space *space = &ingest->samples->spaces[place->space - 1];
     struct map_replay *replay = &ingest->copies->replays[space->process_id - 1];
     struct finder finder = { .ingest = ingest, .map = replay };
-    struct unwind_registers registers;
+    struct unwind_registers guest;
     struct copy copy;
+    enum unwind_status readable;
     enum profile_status status = PROFILE_OK;
 
     if (!replay->ingest)
         status = map_replay_open(ingest, space->process_id, replay, error);
     if (status == PROFILE_OK)
         status = map_replay_advance(replay, space->epoch, error);
-    if (status != PROFILE_OK || !read_copy(bytes, size, &copy) ||
-        unwind_registers_from_zircon(copy.registers, copy.registers_size, &registers) != UNWIND_OK)
+    if (status != PROFILE_OK || !read_copy((struct fxt_bytes){ bytes, size }, &copy, &readable))
         return status; /* they could be read when the copy was taken */
     stack->count = 0;
-    status = walk(&finder, &registers, &copy, stack, error);
+    status = walk(&finder, &copy.registers, &copy, stack, error);
     if (status != PROFILE_OK)
         return status;
     count_end(&finder, stack);
-    if (find_guest(&copy, stack, &registers)) {
-        status = walk(&finder, &registers, &copy, stack, error);
+    if (find_guest(&copy, stack, &guest)) {
+        status = walk(&finder, &guest, &copy, stack, error);
         count_end(&finder, stack);
     }
     for (size_t i = 0; i < stack->count; i++) {

@@ -262,8 +262,7 @@ static enum profile_status ingest_large_blob(struct profile_ingest *ingest,
     else if (ingest_string_is(&record->category, "fxt.capture") &&
              ingest_string_is(&record->name, "sample"))
         return ingest_sample_event(ingest, record, error);
-    else if (ingest_string_is(&record->category, "cpu_profiler") &&
-             ingest_string_is(&record->name, "stack_sample"))
+    else if (fxt_record_is_stack_sample(record))
         return ingest_copy_take(ingest, record, error);
     else
         ingest->notices.unhandled_records++;

@@ -46,6 +46,11 @@ STATE = name_or_number('new', 'running', 'suspended', 'blocked', 'dying', 'dead'
 SWITCH = {**TIME, 'cpu': small, 'state': STATE, 'outgoing_tid': decimal, 'incoming_tid': decimal}
 EVENT = {**TIME, **THREAD, 'category': text, 'name': text, 'event': text}
 LARGE = {'category': text, 'name': text, 'format': small, 'size': small}
+def pieces(v): return isinstance(v, list) and all(list(p) == ['address', 'size'] and address(p['address']) and decimal(p['size']) for p in v)
+MEMORY = {'registers': addresses, 'pieces': pieces}
+STACKS = [{**TIME, **THREAD, **LARGE, **state, **MEMORY, **damaged, 'args': arguments}
+          for state in ({}, {'machine': name_or_number('x86-64', 'arm64', 'riscv64'), 'pc': address, 'sp': address})
+          for damaged in ({}, {'damaged': lambda v: v is True})]
 
 RECORDS = {
     'magic': [{'magic': address}],
@@ -66,7 +71,7 @@ RECORDS = {
     'module': [{**TIME, 'pid': decimal, 'name': text, 'module_id': small, 'build_id': hexadecimal}],
     'mapping': [{**TIME, 'pid': decimal, 'module_id': small, 'start': address, 'length': decimal, 'vaddr': address, 'flags': small}],
     'backtrace': [{**TIME, **THREAD, 'frames': addresses}],
-    'large_blob': [LARGE, {**TIME, **THREAD, **LARGE, 'args': arguments}, {**TIME, **THREAD, **LARGE, 'pcs': addresses, 'args': arguments}],
+    'large_blob': [*STACKS, LARGE, {**TIME, **THREAD, **LARGE, 'args': arguments}, {**TIME, **THREAD, **LARGE, 'pcs': addresses, 'args': arguments}],
     'unknown': [{'record_type': small, 'subtype': small, 'size': small}],
 }
 EVENTS = {
@@ -110,6 +115,30 @@ assert not complete or seen == wanted, wanted - seen
 EOF
 python3 "$WORK/contract.py" complete "$WORK/out/every-kind.json"
 python3 "$WORK/contract.py" some "$WORK/out/damaged.json"
+
+# Raw stacks of three machines, and with damage: a size of registers that is larger than the payload.
+for machine in x86-64 arm64 riscv64; do
+    trace=$ROOT/testdata/unwind/$machine-guest.fxt
+    fxtdump --json "$trace" >"$WORK/raw.json"
+    python3 "$WORK/contract.py" some "$WORK/raw.json"
+    grep -q "\"machine\":\"$machine\",.*\"pieces\":\[{\"address\":[^]]*},{\"address\":\"0x5000\",\"size\":[0-9]*},{[^]]*}\],\"args\"" "$WORK/raw.json" ||
+        fail "$machine: $(cat "$WORK/raw.json")"
+    fxtdump "$trace" | grep -q " machine=$machine pc=0x[0-9a-f]* sp=0x[0-9a-f]* register_bytes=[0-9]* memory=0x[0-9a-f]*+[0-9]*,0x5000+[0-9]*,0x" ||
+        fail "$machine: $(fxtdump "$trace")"
+    python3 - "$trace" "$WORK/odd.fxt" "$machine" <<'EOF2'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+size = {"x86-64": 160, "arm64": 280, "riscv64": 256}[sys.argv[3]]
+at = data.index(b"stack_sample") + 48  # after the name: padding, time, process, thread, size of the payload
+assert data[at:at + 8] == struct.pack("<Q", size), data[at:at + 8]
+data = data[:at] + struct.pack("<Q", 1 << 40) + data[at + 8:]
+open(sys.argv[2], "wb").write(data)
+EOF2
+    fxtdump --json "$WORK/odd.fxt" >"$WORK/raw.json"
+    python3 "$WORK/contract.py" some "$WORK/raw.json"
+    grep -q '"registers":\[\],"pieces":\[\],"damaged":true,"args"' "$WORK/raw.json" || fail "$machine, damaged: $(cat "$WORK/raw.json")"
+    fxtdump "$WORK/odd.fxt" | grep -q 'size=[0-9]* register_bytes=0 (damaged)' || fail "$machine, damaged: $(fxtdump "$WORK/odd.fxt")"
+done
 
 # Statistics are one object, and every byte is in a record or in the damage.
 python3 - "$WORK/out" <<'EOF'
