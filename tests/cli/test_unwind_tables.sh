@@ -88,3 +88,18 @@ gcc -O2 -fno-omit-frame-pointer -shared -fPIC frames.c -o with.so
 gcc -O2 -fomit-frame-pointer -shared -fPIC frames.c -o without.so
 report_has with.so "frame pointers 2"
 report_has without.so "frame pointers 1"
+
+# ---- SFrame ----
+
+# docs/unwinding.md says that the assembler here writes version 1 alone, and that these sections are not read. An object that has
+# one is unwound by the other table.
+if [ "$(uname -m)" = x86_64 ] && as --help | grep -q -- --gsframe; then
+    gcc -O2 -shared -fPIC -Wa,--gsframe frames.c -o sframe.so
+    objcopy --dump-section .sframe=sframe.bin sframe.so
+    # shellcheck disable=SC2046 # three numbers
+    set -- $(od -An -tu1 -N3 sframe.bin)
+    [ "$1,$2" = 226,222 ] || fail "the section .sframe begins with $1 $2, not with 0xdee2"
+    [ "$3" -eq 1 ] || fail "the assembler writes SFrame version $3, which libunwind can now be taught: change docs/unwinding.md"
+    report_has sframe.so "source 1"
+    readelf_agrees sframe.so
+fi
