@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/visible.h"
 #include "cmd/cli/cli.h"
 
 #include <errno.h>
@@ -33,6 +34,17 @@ static void enter(const struct manager *manager, struct provider *provider,
 {
     provider->state = state;
     provider->since_ns = manager->now_ns();
+}
+
+const char *manager_shown(const struct provider *provider)
+{
+    return provider->shown && provider->shown[0] ? provider->shown : "(no name)";
+}
+
+static void free_provider(struct provider *provider)
+{
+    free(provider->shown);
+    free(provider);
 }
 
 /* ---- Writing ---- */
@@ -89,7 +101,7 @@ static void write_rest(struct manager *manager, struct provider *provider)
     if (status == TRANSFER_BAD_BUFFER)
         cli_warning("%s (%" PRIu64 "): the header of its buffer is damaged: what was in it could "
                     "not be written",
-                    provider->name, provider->pid);
+                    manager_shown(provider), provider->pid);
     if (status == TRANSFER_NO_OUTPUT)
         fail(manager);
 }
@@ -145,7 +157,7 @@ static void end(struct manager *manager, struct provider *provider)
 static void refuse(struct manager *manager, struct provider *provider, const char *why)
 {
     provider->refused = why;
-    cli_warning("%s (%" PRIu64 "): ended, %s", provider->name, provider->pid, why);
+    cli_warning("%s (%" PRIu64 "): ended, %s", manager_shown(provider), provider->pid, why);
     end(manager, provider);
 }
 
@@ -258,6 +270,7 @@ static void on_registered(struct manager *manager, struct provider *provider,
 {
     const struct cli_texts *none[2] = { NULL, NULL };
     struct provider answer = { .channel_fd = provider->registry_fd };
+    struct base_text shown = { .bytes = NULL };
     const struct fidl_provider_message reply = {
         .method = FIDL_REGISTRY_REGISTERED,
         .txid = message->txid,
@@ -266,6 +279,10 @@ static void on_registered(struct manager *manager, struct provider *provider,
 
     memcpy(provider->name, message->name.text, message->name.length);
     provider->name[message->name.length] = '\0';
+    base_text_add_visible(&shown, message->name.text, message->name.length);
+    if (shown.failed)
+        base_text_release(&shown);
+    provider->shown = shown.bytes;
     provider->pid = message->pid;
     provider->id = (uint32_t)++manager->next_id;
     enter(manager, provider, PROVIDER_READY);
@@ -516,7 +533,7 @@ static void put_away(struct manager *manager)
         if (provider->id != 0)
             manager->over[manager->over_count++] = provider;
         else
-            free(provider);
+            free_provider(provider);
     }
     manager->count = kept;
 }
@@ -532,7 +549,7 @@ static void tell_slow(struct provider *provider)
 {
     if (!provider->told_slow)
         cli_warning("%s (%" PRIu64 "): has not started within 5 seconds; the session continues",
-                    provider->name, provider->pid);
+                    manager_shown(provider), provider->pid);
     provider->told_slow = true;
 }
 
@@ -555,7 +572,7 @@ static void check_times(struct manager *manager)
             write_rest(manager, provider);
             if (!provider->unreadable)
                 cli_warning(
-                    "%s (%" PRIu64 "): %s", provider->name, provider->pid,
+                    "%s (%" PRIu64 "): %s", manager_shown(provider), provider->pid,
                     provider->was_started
                         ? "did not stop in time; the trace has the events that it wrote until now"
                         : "has not begun to record; the trace has none of its events");
@@ -638,8 +655,8 @@ bool manager_open(struct manager *manager, const struct recording_options *optio
                                  .most_at_once = MOST_PROVIDERS,
                                  .most_in_all = MOST_REGISTERED,
                                  .phase = PHASE_LISTING };
-    manager->wanted = (struct transfer_wanted){ .patterns = options->categories.items,
-                                                .count = options->categories.count };
+    manager->wanted = (struct transfer_wanted){ .patterns = options->requested.items,
+                                                .count = options->requested.count };
     return registry_open(&manager->registry);
 }
 
@@ -700,10 +717,10 @@ void manager_close(struct manager *manager)
     registry_close(&manager->registry);
     for (size_t i = 0; i < manager->count; i++) {
         end(manager, manager->providers[i]);
-        free(manager->providers[i]);
+        free_provider(manager->providers[i]);
     }
     for (size_t i = 0; i < manager->over_count; i++)
-        free(manager->over[i]);
+        free_provider(manager->over[i]);
     free(manager->over);
     free(manager->providers);
     free(manager->polled);

@@ -37,6 +37,7 @@ struct provider {
     enum provider_state state;
     uint32_t id; /* in the archive, from 1 */
     char name[101];
+    char *shown; /* owned: the name in messages, in one line, safe to show; NULL: no memory */
     uint64_t pid;
     int registry_fd, channel_fd, fifo_fd, buffer_fd; /* -1: none */
     uint64_t buffer_bytes;
@@ -92,6 +93,9 @@ void manager_sort(struct manager *manager);
 
 /* Whether all that registered have answered; while listing.  */
 bool manager_has_answers(const struct manager *manager);
+
+/* What messages call it.  */
+const char *manager_shown(const struct provider *provider);
 
 void manager_close(struct manager *manager);
 

@@ -1,5 +1,6 @@
 #include "sampler-capture/trace/trace_command.h"
 
+#include "base/visible.h"
 #include "cmd/cli/cli.h"
 #include "sampler-capture/background.h"
 #include "sampler-capture/capture_output.h"
@@ -49,13 +50,23 @@ static uint64_t passed_ns(const struct run *run)
     return host_clock_ns(CLOCK_MONOTONIC) - run->about.monotonic_ns;
 }
 
-/* ---- Lists ---- */
+/* ---- Lists ----
+ *
+ * Names are the programs': each stays in its line and column.  */
 
 static void print_category(const struct provider *provider, const char *name, size_t name_length,
                            const char *description, size_t description_length)
 {
-    printf("%s\t%.*s\t%.*s\n", provider->name, (int)name_length, name, (int)description_length,
-           description);
+    struct base_text line = { .bytes = NULL };
+
+    base_text_adds(&line, manager_shown(provider));
+    base_text_add(&line, "\t", 1);
+    base_text_add_visible(&line, name, name_length);
+    base_text_add(&line, "\t", 1);
+    base_text_add_visible(&line, description, description_length);
+    if (!line.failed)
+        (void)puts(line.bytes);
+    base_text_release(&line);
 }
 
 static int list(struct run *run)
@@ -77,7 +88,7 @@ static int list(struct run *run)
         for (size_t i = 0; i < manager->count && !manager->on_category; i++)
             if (manager->providers[i]->state == PROVIDER_READY)
                 printf("%" PRIu64 "\t%s\n", manager->providers[i]->pid,
-                       manager->providers[i]->name);
+                       manager_shown(manager->providers[i]));
         status = cli_flush_stdout();
     }
     manager_close(manager);

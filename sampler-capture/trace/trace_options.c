@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/fidl_provider.h>
+
 #define DEFAULT_BUFFER (UINT64_C(4) << 20)
 #define DEFAULT_WAIT   UINT64_C(60000000000)
 
@@ -40,7 +42,8 @@ static const struct cli_option option_table[] = {
     { KEY_BUFFER_SIZE, 'b', "buffer-size", "SIZE",
       "buffer size per provider, such as 16M (default 4M)" },
     { KEY_PROVIDER, 0, "provider", "NAME:SIZE:CATEGORIES",
-      "buffer size and additional categories for providers of this name; may be repeated" },
+      "buffer size and categories for providers of this name, which record these besides LIST; may "
+      "be repeated" },
     { KEY_DURATION, 'd', "duration", "TIME", "end after this time: 10 (seconds), 1.5s, 300ms, 2m" },
     { KEY_TRIGGER, 0, "trigger", "ALERT:stop",
       "end the session when a provider sends this alert; may be repeated" },
@@ -48,7 +51,7 @@ static const struct cli_option option_table[] = {
       "wait at most TIME for providers to stop (default 60 seconds)" },
     { KEY_BACKGROUND, 0, "background", NULL, "record until 'sampler-capture stop'" },
     { KEY_COMPRESS, 0, "compress", NULL, "compress with zstd" },
-    { KEY_PRINT_STATS, 0, "print-stats", NULL, "print the events written and lost per provider" },
+    { KEY_PRINT_STATS, 0, "print-stats", NULL, "print what each provider wrote and lost" },
     { KEY_STATS_JSON, 0, "stats-json", "FILE", "write the same as JSON; - is standard output",
       CLI_FILE },
     { KEY_QUIET, 'q', "quiet", NULL, "print no summary, only losses" },
@@ -97,17 +100,22 @@ const struct cli_command trace_command = {
     .brief = "record the trace events of programs",
 };
 
-static void add_list(struct cli_texts *texts, const char *option, const char *list)
+static void add_list(struct recording_options *options, struct cli_texts *texts, const char *option,
+                     const char *list)
 {
     char *copy = cli_join(list, ""), *rest = copy, *item;
+    size_t before = texts->count;
 
     while ((item = strsep(&rest, ",")) != NULL) {
         if (item[0] == '\0')
             continue;
-        if (strlen(item) > 100)
+        if (strlen(item) > FIDL_MAX_CATEGORY)
             cli_usage_error("%s: '%s' is longer than the 100 bytes of a category", option, item);
         cli_texts_add(texts, cli_join(item, ""));
+        cli_texts_add(&options->requested, texts->items[texts->count - 1]);
     }
+    if (texts->count == before)
+        cli_usage_error("%s: '%s' names no category; * is all of them", option, list);
     free(copy);
 }
 
@@ -129,9 +137,15 @@ static void add_spec(struct recording_options *options, const char *text)
     categories = rest ? rest : ""; /* with the colons of their names */
     if (spec->name[0] == '\0')
         cli_usage_error("--provider: '%s' begins with no name", text);
+    for (size_t i = 0; i + 1 < options->spec_count; i++)
+        if (strcmp(specs[i].name, spec->name) == 0)
+            cli_usage_error("--provider: %s is there twice; give its size and its categories "
+                            "together",
+                            spec->name);
     if (size[0] != '\0')
         spec->buffer_bytes = cli_size("--provider", size, TRACE_MIN_BYTES, TRACE_MAX_BYTES);
-    add_list(&spec->categories, "--provider", categories);
+    if (categories[0] != '\0')
+        add_list(options, &spec->categories, "--provider", categories);
     free(copy);
 }
 
@@ -150,12 +164,13 @@ static void add_trigger(struct recording_options *options, const char *text)
 
 static void take(struct recording_options *options, enum key key, const struct cli_parser *parser)
 {
+    options->for_session |= key != KEY_DURATION;
     switch (key) {
     case KEY_OUTPUT:
         options->output = parser->value;
         break;
     case KEY_CATEGORIES:
-        add_list(&options->categories, "--categories", parser->value);
+        add_list(options, &options->categories, "--categories", parser->value);
         break;
     case KEY_MODE:
         options->mode = (enum trace_mode)parser->choice;
@@ -174,7 +189,7 @@ static void take(struct recording_options *options, enum key key, const struct c
         add_trigger(options, parser->value);
         break;
     case KEY_WAIT:
-        options->wait_ns = cli_duration("--wait", parser->value);
+        options->wait_ns = cli_duration("--stop-timeout", parser->value);
         break;
     case KEY_BACKGROUND:
         options->background = true;
@@ -194,16 +209,50 @@ static void take(struct recording_options *options, enum key key, const struct c
     }
 }
 
+/* A provider gets both lists in one message.  */
+static void check_categories(const struct recording_options *options, const struct trace_spec *spec)
+{
+    static uint8_t bytes[FIDL_MAX_MESSAGE];
+    const struct fidl_provider_message message = { .method = FIDL_PROVIDER_INITIALIZE, .mode = 1 };
+    const struct cli_texts *more = spec ? &spec->categories : &(const struct cli_texts){ 0 };
+    size_t count = options->categories.count + more->count, length;
+    const char **items = cli_allocate(count + 1, sizeof *items);
+
+    for (size_t i = 0; i < count; i++)
+        items[i] = i < options->categories.count ? options->categories.items[i]
+                                                 : more->items[i - options->categories.count];
+    switch (fidl_provider_encode(&message, items, count, bytes, sizeof bytes, &length)) {
+    case FIDL_OK:
+        break;
+    case FIDL_BAD_UTF8:
+        cli_usage_error("the name of a category is not UTF-8");
+    default:
+        cli_usage_error("the names of %zu categories take more than 64 KiB: use patterns such as "
+                        "net*",
+                        count);
+    }
+    free(items);
+}
+
 static void check(struct recording_options *options)
 {
     if (options->action != TRACE_RECORD) {
         if (options->command[0])
             cli_usage_error("unexpected operand '%s'", options->command[0]);
-        if (options->output)
-            cli_usage_error("-o cannot be combined with a list");
+        if (options->for_session)
+            cli_usage_error("a list takes no option but --duration, the time in which programs "
+                            "answer");
         return;
     }
     output_check_operand(options->output);
+    if (options->background && strcmp(options->output, "-") == 0)
+        cli_usage_error("a background session has no standard output; use -o OUT.fxt");
+    if (options->stats_json && strcmp(options->stats_json, "-") == 0 &&
+        (options->background || strcmp(options->output, "-") == 0))
+        cli_usage_error("standard output is used for the trace; use --stats-json FILE");
+    check_categories(options, NULL);
+    for (size_t i = 0; i < options->spec_count; i++)
+        check_categories(options, &options->specs[i]);
     if (options->background && (options->command[0] || options->duration_ns))
         cli_usage_error("--background records until 'sampler-capture stop': no COMMAND and no "
                         "--duration");

@@ -20,6 +20,8 @@ struct recording_options {
     const char *output;
     char **command;              /* [0] NULL: none */
     struct cli_texts categories; /* none: all */
+    struct cli_texts requested;  /* the same, and those of specs */
+    bool for_session;            /* an option is there that a list has no use for */
     enum trace_mode mode;
     uint64_t buffer_bytes;
     struct trace_spec *specs; /* owned */

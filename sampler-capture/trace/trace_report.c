@@ -107,7 +107,8 @@ void report_summary(const struct manager *manager, const char *output, double se
                  cli_counted(sums.recorded, "provider", "providers"), seconds,
                  kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB");
     report_losses(&sums.losses, manager->options->mode);
-    report_none(&sums);
+    if (!manager->failed)
+        report_none(&sums);
 }
 
 void report_stats(const struct manager *manager, bool is_written)
@@ -117,7 +118,7 @@ void report_stats(const struct manager *manager, bool is_written)
     for (size_t i = 0; (provider = manager_provider(manager, i)) != NULL; i++) {
         if (!is_registered(provider))
             continue;
-        cli_note("%s (%" PRIu64 "): %s, %s", provider->name, provider->pid,
+        cli_note("%s (%" PRIu64 "): %s, %s", manager_shown(provider), provider->pid,
                  modes[manager->options->mode],
                  provider->unreadable     ? "its buffer was damaged"
                  : !provider->was_started ? "never started"
