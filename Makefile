@@ -426,8 +426,9 @@ $(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,base perf ptlist $(f
 	$(call say,LD,$@)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(foreach l,$(LIBRARIES),$(libs_$(l)))
 
-# The manager's side of what a provider may send.
+# Steps that are decoded in two ways.
 $(O)/tests/fuzz/fuzz_insn: $(O)/tests/support/step_digest.o
+# The manager's side of what a provider may send.
 $(O)/tests/fuzz/fuzz_trace_transfer: $(O)/sampler-capture/trace/transfer.o
 $(O)/tests/fuzz/fuzz_trace_manager: $(addprefix $(O)/sampler-capture/trace/,channel.o manager.o transfer.o)
 # Callers from copies of stacks.

@@ -56,6 +56,10 @@ bool perf_data_intel_pt(const struct perf_data *data, const struct perf_data_rec
         .tsc_denominator = (uint32_t)words[WORD_TSC_CTC_DENOMINATOR],
         .max_nonturbo_ratio = (uint8_t)words[WORD_MAX_NONTURBO_RATIO],
     };
+    if (!out->has_clock) { /* a tick is taken for a nanosecond */
+        out->time_shift = out->time_zero = 0;
+        out->time_mult = 1;
+    }
     bits = words[WORD_MTC_FREQ_BITS];
     config = config_of(data, out->pmu_type);
     if (bits)

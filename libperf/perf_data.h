@@ -279,7 +279,7 @@ uint64_t perf_data_word(const struct perf_data *data, struct perf_data_words wor
 struct perf_data_intel_pt {
     uint32_t pmu_type; /* type of its events */
     bool has_clock;    /* time stamps can be converted to the clock of the records: */
-    uint64_t time_shift, time_mult, time_zero;
+    uint64_t time_shift, time_mult, time_zero; /* below 64; without a clock: 0, 1, 0 */
     bool is_snapshot;
     uint8_t mtc_freq, max_nonturbo_ratio;
     uint32_t tsc_numerator, tsc_denominator; /* ticks of the TSC for ticks of the crystal */

@@ -3,12 +3,7 @@
 # this project: FXT_DYNAMORIO_SOURCE is a folder with DynamoRIO's source.
 set -eu
 cd "$WORK"
-. "$ROOT/tests/cli/common.sh"
-
-if ! sampler-capture insn --help >/dev/null 2>&1; then
-    echo "SKIP: built without libipt"
-    exit 0
-fi
+. "$ROOT/tests/cli/insn_common.sh"
 trace=${FXT_DYNAMORIO_SOURCE:-}/clients/drcachesim/drpt2trace/test_simple.raw
 if [ ! -f "$trace/pt.bin" ]; then
     echo "SKIP: the source of DynamoRIO is not here (FXT_DYNAMORIO_SOURCE)"

@@ -3,12 +3,7 @@
 # source of libipt 2.0.5, whose test compiler needs cmake and yasm.
 set -eu
 cd "$WORK"
-. "$ROOT/tests/cli/common.sh"
-
-if ! sampler-capture insn --help >/dev/null 2>&1; then
-    echo "SKIP: built without libipt"
-    exit 0
-fi
+. "$ROOT/tests/cli/insn_common.sh"
 if [ ! -d "${FXT_LIBIPT_SOURCE:-}/test/src" ]; then
     echo "SKIP: the source of libipt is not here (FXT_LIBIPT_SOURCE)"
     exit 0

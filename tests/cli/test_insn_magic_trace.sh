@@ -3,12 +3,7 @@
 # this project: FXT_MAGIC_TRACE_SOURCE is a folder with magic-trace's source.
 set -eu
 cd "$WORK"
-. "$ROOT/tests/cli/common.sh"
-
-if ! sampler-capture insn --help >/dev/null 2>&1; then
-    echo "SKIP: built without libipt"
-    exit 0
-fi
+. "$ROOT/tests/cli/insn_common.sh"
 logs=${FXT_MAGIC_TRACE_SOURCE:-}/test
 if [ ! -f "$logs/simple_gogo.perf" ]; then
     echo "SKIP: the source of magic-trace is not here (FXT_MAGIC_TRACE_SOURCE)"

@@ -2,18 +2,8 @@
 # The buffers of an instruction trace, on the simulated processor: per CPU and per thread, circular, read by signal, filtered.
 set -eu
 cd "$WORK"
-. "$ROOT/tests/cli/common.sh"
-cc=${CC:-cc}
-programs=$ROOT/testdata/insn
+. "$ROOT/tests/cli/insn_common.sh"
 
-if ! sampler-capture insn --help >/dev/null 2>&1; then
-    echo "SKIP: built without libipt"
-    exit 0
-fi
-
-number() { # number NAME: of the last insn_check
-    sed -n "s/^$1=//p" out
-}
 traces() { # traces STATUS PROGRAM OPTION...: decoded whole, but for what a circular buffer lost
     expected=$1
     name=$2
@@ -28,13 +18,7 @@ whole() { # whole STATUS PROGRAM OPTION...
     [ "$(number lost)" = 0 ] || fail "$*: packets are missing: $(cat out)"
 }
 
-for name in threads processes changing snapshots calls; do
-    "$cc" -O2 -static -no-pie -pthread -o $name "$programs/$name.c" 2>link.log || {
-        cat link.log
-        fail "$name does not compile"
-    }
-done
-stop_if_wrong
+compile threads processes changing snapshots calls
 
 # The packets of one CPU are divided among threads and processes, whatever tells the time.
 whole 0 threads --mode cpu

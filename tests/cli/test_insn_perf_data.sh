@@ -2,18 +2,8 @@
 # Packets of Intel PT in perf.data files: what is decoded is what was stepped, and what perf decodes of the same file.
 set -eu
 cd "$WORK"
-. "$ROOT/tests/cli/common.sh"
-cc=${CC:-cc}
-
-if ! sampler-capture insn --help >/dev/null 2>&1; then
-    echo "SKIP: built without libipt"
-    exit 0
-fi
-"$cc" -O2 -static -no-pie -pthread -o threads "$ROOT/testdata/insn/threads.c" 2>link.log || {
-    cat link.log
-    fail "threads does not compile"
-}
-stop_if_wrong
+. "$ROOT/tests/cli/insn_common.sh"
+compile threads
 # perf takes time 0 for none, so the clock is the real one.
 for mode in thread cpu; do
     run 0 sampler-capture insn --simulate --mode $mode --clock real -q --steps $mode.steps -o $mode.fxt -- ./threads
@@ -30,6 +20,28 @@ for mode in thread cpu; do
         grep -q '^gaps=0$' out || fail "$mode $form: gaps: $(cat out)"
         grep -q '^streams=5$' out || fail "$mode $form: threads: $(cat out)"
     done
+done
+
+# Pieces that are missing, and snapshots: what is there is found again, and nothing is taken for what it is not.
+for form in lossy snapshot "lossy pipe" "snapshot pipe"; do
+    # shellcheck disable=SC2086 # words
+    insn_perf_data $form thread.fxt >perf.data
+    run 0 fxtcat convert perf.data -o converted.fxt
+    case $form in
+    lossy*) says "packets were lost" ;;
+    *) [ ! -s err ] || fail "$form: a message: $(cat err)" ;;
+    esac
+    run 0 insn_check converted.fxt thread.steps
+    [ $(($(number lost) + $(number equal))) = "$(number stepped)" ] || fail "$form: it does not add up: $(cat out)"
+    [ "$(number lost)" -gt 1000 ] || fail "$form: nothing is missing: $(cat out)"
+    [ "$(number equal)" -gt 10000 ] || fail "$form: almost nothing is left: $(cat out)"
+    # shellcheck disable=SC2086 # words
+    insn_perf_data cpu $form cpu.fxt >perf.data
+    run 0 fxtcat convert perf.data -o converted.fxt
+    run 0 fxtdump --verify converted.fxt
+    fxt2pprof --profile insn --sample-type instructions --format folded -q converted.fxt >sums
+    sum=$(awk '{ sum += $NF } END { print sum }' sums)
+    { [ "$sum" -gt 10000 ] && [ "$sum" -lt $(($(wc -c <cpu.steps) / 16)) ]; } || fail "cpu $form: $sum instructions"
 done
 
 # Programs read the file as they read the trace.
@@ -55,6 +67,21 @@ says "insn: "
 insn_perf_data cpu noswitch cpu.fxt >unknown.data
 run 0 fxtcat convert unknown.data -o unknown.fxt
 says "no record says which thread they are of"
+
+# Without a clock that can be used, a tick is taken for a nanosecond.
+python3 - <<'END'
+import struct
+
+data = bytearray(open("thread.data", "rb").read())
+info = data.index(struct.pack("<IHH", 70, 0, 16 + 17 * 8)) + 16
+struct.pack_into("<Q", data, info + 8, 3715273754505831)  # the shift
+struct.pack_into("<Q", data, info + 4 * 8, 0)
+open("clockless.data", "wb").write(data)
+END
+run 0 fxtcat convert clockless.data -o clockless.fxt
+run 0 fxtdump clockless.fxt
+prints "time_shift: 0, time_mult: 1, time_zero: 0"
+run 0 insn_check clockless.fxt thread.steps
 
 # A cut file: what is there is decoded.
 head -c $(($(wc -c <thread.data) / 2)) thread.data >cut.data

@@ -2,21 +2,9 @@
 # Small programs, each of a kind: what is decoded is what was stepped, and the calls are those that another program makes of the steps.
 set -eu
 cd "$WORK"
-. "$ROOT/tests/cli/common.sh"
-cc=${CC:-cc}
-programs=$ROOT/testdata/insn
-
-if ! sampler-capture insn --help >/dev/null 2>&1; then
-    echo "SKIP: built without libipt"
-    exit 0
-fi
-for name in callbacks jumps recursion tables strings heap siglongjmp interpreter; do
-    "$cc" -O2 -static -no-pie -o $name "$programs/$name.c" 2>link.log || {
-        cat link.log
-        fail "$name does not compile"
-    }
-done
-c++ -O2 -static -no-pie -o virtual "$programs/virtual.cc"
+. "$ROOT/tests/cli/insn_common.sh"
+compile callbacks jumps recursion tables strings heap siglongjmp interpreter
+c++ -O2 -static -no-pie -o virtual "$PROGRAMS/virtual.cc"
 stop_if_wrong
 for name in callbacks jumps recursion tables strings heap siglongjmp interpreter virtual; do
     run 0 sampler-capture insn --simulate -q --steps $name.steps -o $name.fxt -- ./$name

@@ -2,18 +2,8 @@
 # The files of Fuchsia's insntrace: what is decoded is what was stepped, process by process.
 set -eu
 cd "$WORK"
-. "$ROOT/tests/cli/common.sh"
-cc=${CC:-cc}
-
-if ! sampler-capture insn --help >/dev/null 2>&1; then
-    echo "SKIP: built without libipt"
-    exit 0
-fi
-"$cc" -O2 -static -no-pie -pthread -o threads "$ROOT/testdata/insn/threads.c" 2>link.log || {
-    cat link.log
-    fail "threads does not compile"
-}
-stop_if_wrong
+. "$ROOT/tests/cli/insn_common.sh"
+compile threads
 for name in one two three; do
     run 0 sampler-capture insn --simulate --mode cpu -q --steps $name.list -o $name.fxt -- ./threads
 done

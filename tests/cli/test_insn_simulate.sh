@@ -2,14 +2,7 @@
 # sampler-capture insn --simulate: what libinsn decodes is what was stepped, all of it.
 set -eu
 cd "$WORK"
-. "$ROOT/tests/cli/common.sh"
-cc=${CC:-cc}
-programs=$ROOT/testdata/insn
-
-if ! sampler-capture insn --help >/dev/null 2>&1; then
-    echo "SKIP: built without libipt"
-    exit 0
-fi
+. "$ROOT/tests/cli/insn_common.sh"
 
 for command in "" insn; do
     # shellcheck disable=SC2086 # a word, or none
@@ -17,9 +10,6 @@ for command in "" insn; do
     prints "libipt 2."
 done
 
-number() { # number NAME: of the last insn_check
-    sed -n "s/^$1=//p" out
-}
 # Whole and in small pieces, by one thread and by several.
 decodes() { # decodes NAME
     for how in "" "1 64" "2 2048"; do
@@ -40,14 +30,14 @@ traces() { # traces STATUS NAME OPTION... -- COMMAND...
 }
 
 for name in signals threads processes coroutines changing; do
-    "$cc" -O2 -static -pthread -o $name "$programs/$name.c" 2>link.log || {
+    "$CC" -O2 -static -pthread -o $name "$PROGRAMS/$name.c" 2>link.log || {
         cat link.log
         fail "$name does not compile"
     }
 done
-"$cc" -O2 -o calls "$programs/calls.c" # linked dynamically: ld.so, PLT
+"$CC" -O2 -o calls "$PROGRAMS/calls.c" # linked dynamically: ld.so, PLT
 # Not static: such programs sort all their unwind tables before they throw.
-c++ -O2 -static-libstdc++ -static-libgcc -o exceptions "$programs/exceptions.cc"
+c++ -O2 -static-libstdc++ -static-libgcc -o exceptions "$PROGRAMS/exceptions.cc"
 stop_if_wrong
 
 traces 7 calls -- ./calls
@@ -69,11 +59,11 @@ traces 0 real --clock real -- ./changing
 
 # Half a million instructions each.
 if [ -n "${FXT_TEST_FULL:-}" ] && command -v go >/dev/null; then
-    GOCACHE=$PWD/gocache GOFLAGS=-mod=mod go build -o goroutines "$programs/goroutines.go"
+    GOCACHE=$PWD/gocache GOFLAGS=-mod=mod go build -o goroutines "$PROGRAMS/goroutines.go"
     traces 0 goroutines -- ./goroutines
 fi
 if [ -n "${FXT_TEST_FULL:-}" ] && command -v rustc >/dev/null; then
-    rustc -O -o panics "$programs/panics.rs"
+    rustc -O -o panics "$PROGRAMS/panics.rs"
     traces 0 panics -- ./panics
 fi
 
@@ -92,7 +82,7 @@ for seed in 1 2; do
 done
 
 # Packets that are lost just before the thread ends are said to be lost.
-"$cc" -nostdlib -static -o short "$programs/short.S"
+"$CC" -nostdlib -static -o short "$PROGRAMS/short.S"
 for seed in 112 167 413; do
     run 0 sampler-capture insn --simulate --overflow-every 115 --seed $seed --steps short.steps -o short.fxt -- ./short
     run 0 insn_check short.fxt short.steps

@@ -2,22 +2,11 @@
 # Instruction traces as profiles and timelines: the calls of a program, exactly.
 set -eu
 cd "$WORK"
-. "$ROOT/tests/cli/common.sh"
-cc=${CC:-cc}
-programs=$ROOT/testdata/insn
-
-if ! sampler-capture insn --help >/dev/null 2>&1; then
-    echo "SKIP: built without libipt"
-    exit 0
-fi
+. "$ROOT/tests/cli/insn_common.sh"
 
 # Every call is a slice, by a list of instructions that another program makes calls of.
+compile calls signals threads coroutines changing
 for name in calls signals threads coroutines changing; do
-    "$cc" -O2 -static -no-pie -pthread -o $name "$programs/$name.c" 2>link.log || {
-        cat link.log
-        fail "$name does not compile"
-    }
-    stop_if_wrong
     sampler-capture insn --simulate -q --steps $name.steps -o $name.fxt -- ./$name >$name.out || :
     run 0 python3 "$ROOT/tests/tools/insn_spans.py" $name $name.steps $name.fxt
     prints "differences=0"
@@ -43,9 +32,9 @@ prints 21
 # Comparisons have them, too; so has a program that calls everything twice.
 run 5 fxtdiff --profile insn --sample-type calls calls.fxt -- calls.fxt
 prints "calls per run: "
-"$cc" -O2 -static -no-pie -pthread -Dmain=main_once -c -o once.o "$programs/calls.c"
+"$CC" -O2 -static -no-pie -pthread -Dmain=main_once -c -o once.o "$PROGRAMS/calls.c"
 printf 'int main_once(void);\nint main(void)\n{\n    main_once();\n    return main_once();\n}\n' >twice.c
-"$cc" -O2 -static -no-pie -o twice twice.c once.o
+"$CC" -O2 -static -no-pie -o twice twice.c once.o
 sampler-capture insn --simulate -q -o twice.fxt -- ./twice >twice.out || :
 run 0 fxt2pprof --sample-type calls --format folded -q --root none twice.fxt
 [ "$(awk '/;jump_out [0-9]+$/ { sum += $NF } END { print sum }' out)" = 42 ] || fail "twice 21 calls: $(grep jump_out out)"

@@ -1,4 +1,5 @@
-/* perf.data files as traces: processes, mappings, samples, callers from copies of stacks.
+/* perf.data files as traces: processes, mappings, samples, callers from copies of stacks, packets
+ * of Intel PT.
  *
  * - The conversion ends, and what it gives is a trace without damage.
  * - A file of few bytes becomes no trace of many.
@@ -97,7 +98,8 @@ static void read_trace(struct converted *converted, size_t size)
     HOLD(fxt_reader_open(input, NULL, &reader, NULL) == FXT_OK);
     while ((status = fxt_reader_next(reader, &record, NULL)) == FXT_OK)
         samples += record->kind == FXT_RECORD_LARGE_BLOB &&
-                   (record->name.length == 0 || memcmp(record->name.bytes, "sample", 6) == 0);
+                   (record->name.length == 0 ||
+                    (record->name.length >= 6 && memcmp(record->name.bytes, "sample", 6) == 0));
     HOLD(status == FXT_END);
     for (int kind = 0; kind < FXT_DAMAGE_KINDS; kind++)
         HOLD(fxt_reader_damage(reader)->kinds[kind].bytes == 0);

@@ -1,13 +1,15 @@
 /* insn_perf_data - a perf.data file as `perf record -e intel_pt//u` writes it, with the packets of
  * a simulated processor.
  *
- *   insn_perf_data [cpu] [pipe] [pieces] [noswitch] TRACE >perf.data
+ *   insn_perf_data [cpu] [pipe] [pieces] [lossy|snapshot] [noswitch] TRACE >perf.data
  *
- * TRACE is of "sampler-capture insn --simulate" and has one process, which runs no code that is in
- * no file.  Each thread has a buffer of its own; with "cpu", where TRACE is of --mode cpu, there is
- * one buffer of a CPU, and records of context switches.  With "pipe", the file has the form of
- * pipes; with "pieces", the packets come in pieces of 4,000 bytes; with "noswitch", no record says
- * which threads run.  */
+ * TRACE is of "sampler-capture insn --simulate" and has one process, which runs no code that is
+ * in no file.  Each thread has a buffer of its own; with "cpu", where TRACE is of --mode cpu,
+ * there is one buffer of a CPU, and records of context switches.  With "pipe", the file has the
+ * form of pipes; with "pieces", the packets come in pieces of 4,000 bytes; with "lossy", each
+ * third of these pieces is missing, and a record says so; with "snapshot", too, and the pieces
+ * are snapshots, which the kernel says to have overwritten others.  With "noswitch", no record
+ * says which threads run.  */
 #include <elf.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -47,7 +49,7 @@ struct module {
 };
 
 static struct {
-    bool by_cpu, pipe, pieces, no_switches;
+    bool by_cpu, pipe, pieces, lossy, snapshot, no_switches;
     struct bytes records; /* what comes before and beside the packets, in the order of time */
     struct bytes aux;     /* with pieces of packets */
     struct bytes index;   /* where these are in aux */
@@ -57,7 +59,7 @@ static struct {
     size_t tid_count;
     struct module modules[64];
     size_t module_count;
-    uint64_t time_zero;
+    uint64_t time_zero, last_ns;
 } state;
 
 static _Noreturn void die(const char *what)
@@ -114,6 +116,7 @@ static void end(struct bytes *out, size_t start)
 
 static void end_with_id(size_t start, uint32_t tid, uint64_t time_ns)
 {
+    state.last_ns = time_ns > state.last_ns ? time_ns : state.last_ns;
     put_u32(&state.records, state.pid);
     put_u32(&state.records, tid);
     put_u64(&state.records, time_ns);
@@ -265,7 +268,7 @@ static void put_info(struct bytes *out, const struct fxt_record *packets)
                                TSC,
                                NO_RETURN_COMPRESSION,
                                state.by_cpu ? 2 : 0, /* there are records of context switches */
-                               0,
+                               state.snapshot,
                                state.by_cpu,
                                MTC,
                                MTC_FREQ_BITS,
@@ -315,16 +318,35 @@ static void put_piece(size_t buffer, uint64_t offset, size_t size)
     put(&state.aux, padding, padded - size);
 }
 
+static void put_aux(uint64_t offset, size_t size, uint64_t flags)
+{
+    size_t start = begin(&state.records, PERF_RECORD_AUX, 0);
+
+    put_u64(&state.records, offset);
+    put_u64(&state.records, size);
+    put_u64(&state.records, flags);
+    end_with_id(start, state.pid, state.last_ns);
+}
+
 /* Small pieces in the form of pipes end in zeros that are not of the buffer.  */
 static void put_buffer(size_t buffer)
 {
-    size_t most = !state.pieces ? WHOLE
-                  : state.pipe  ? PIECE - 2
-                                : PIECE,
+    bool is_whole = !state.pieces && !state.lossy && !state.snapshot;
+    size_t most = is_whole     ? WHOLE
+                  : state.pipe ? PIECE - 2
+                               : PIECE,
            size = state.buffers[buffer].size;
 
-    for (size_t at = 0; at < size; at += most)
-        put_piece(buffer, at, size - at < most ? size - at : most);
+    for (size_t at = 0, number = 0; at < size; at += most, number++) {
+        bool missing = (state.lossy || state.snapshot) && number % 3 == 1 && size - at > most;
+
+        if (!missing)
+            put_piece(buffer, at, size - at < most ? size - at : most);
+        else if (state.lossy)
+            put_aux(at, 0, PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL);
+        if (state.snapshot)
+            put_aux(at, most, PERF_AUX_FLAG_OVERWRITE);
+    }
 }
 
 static void take_packets(const struct fxt_record *record)
@@ -528,10 +550,12 @@ int main(int argc, char **argv)
         state.by_cpu |= strcmp(argv[i], "cpu") == 0;
         state.pipe |= strcmp(argv[i], "pipe") == 0;
         state.pieces |= strcmp(argv[i], "pieces") == 0;
+        state.lossy |= strcmp(argv[i], "lossy") == 0;
+        state.snapshot |= strcmp(argv[i], "snapshot") == 0;
         state.no_switches |= strcmp(argv[i], "noswitch") == 0;
     }
     if (i + 1 != argc)
-        die("insn_perf_data [cpu] [pipe] [pieces] [noswitch] TRACE");
+        die("insn_perf_data [cpu] [pipe] [pieces] [lossy|snapshot] [noswitch] TRACE");
     attribute = (struct perf_event_attr){ .type = PMU_TYPE,
                                           .size = sizeof attribute,
                                           .sample_period = 1,
