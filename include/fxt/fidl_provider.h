@@ -59,8 +59,8 @@ struct fidl_provider_message {
     bool started;
 };
 
-/* Returns FIDL_OK, or as fidl_decode() does.  An answer cannot be distinguished from its request by its
- * header: answers says which of them is expected.  */
+/* Returns FIDL_OK, or as fidl_decode() does.  An answer cannot be distinguished from its request by
+ * its header: answers says which of them is expected.  */
 FIDL_API enum fidl_status fidl_provider_decode(const uint8_t *bytes, size_t length, bool answers,
                                                struct fidl_provider_message *out);
 

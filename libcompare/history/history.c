@@ -260,8 +260,8 @@ static bool find_points(struct work *work, struct compare_history_series *series
 
 /* ---- The scale ---- */
 
-/* Shares of a program of which one function is half cannot be distinguished from that function: their
- * scale is that of costs.  */
+/* Shares of a program of which one function is half cannot be distinguished from that function:
+ * their scale is that of costs.  */
 static void scale_by_cost(struct work *work)
 {
     size_t count = work->history->commit_count;

@@ -262,7 +262,8 @@ static bool check_header(struct scan *scan, struct fidl_message *out)
     }
 }
 
-/* Records are distinguished by the place of a presence word (section 1): relays may change flags.  */
+/* Records are distinguished by the place of a presence word (section 1): relays may change
+ * flags.  */
 static bool check_record(struct scan *scan, struct fidl_message *out)
 {
     if (scan->left < FIDL_COUNT_SIZE) /* as much as an empty table has */
