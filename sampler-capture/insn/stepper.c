@@ -50,6 +50,7 @@ struct task {
     bool restarts;    /* the system call before ip will be made again */
     int signal;       /* to pass on */
     uint64_t since;   /* when it was let go, in ticks */
+    uint64_t before;  /* when the instruction before that was over */
 };
 
 /* ---- Tasks ---- */
@@ -137,6 +138,16 @@ static struct insn_owner describe(struct task *task)
     return (struct insn_owner){ .process = thread->process->koid, .thread = thread->name.koid };
 }
 
+/* When its user code ran last: a system call that it is in, and may never leave, takes none of its
+ * time.  With a buffer per CPU, all time until a switch is its own.  */
+static uint64_t last_ticks(const struct task *task)
+{
+    bool is_away = task->state == TASK_RUNNING && task->opcode.branch == INSN_CLASS_FAR &&
+                   task->stepper->options->mode == INSN_MODE_THREAD;
+
+    return is_away ? task->before : task->stepper->ticks;
+}
+
 /* Tracing ends before the instruction at ip.  If the last packets were lost, the trace says so.  */
 static void end_packets(const struct task *task)
 {
@@ -144,8 +155,8 @@ static void end_packets(const struct task *task)
 
     if (!encoder)
         return;
-    insn_encoder_resume(encoder, task->ip, task->stepper->ticks);
-    insn_encoder_disable(encoder, task->ip, task->stepper->ticks);
+    insn_encoder_resume(encoder, task->ip, last_ticks(task));
+    insn_encoder_disable(encoder, task->ip, last_ticks(task));
     insn_encoder_flush(encoder);
 }
 
@@ -464,6 +475,7 @@ static void let_go(struct task *task)
     task->signal = 0;
     task->signalled = signal != 0;
     task->state = TASK_RUNNING;
+    task->before = task->stepper->ticks;
     task->since = now_ticks(task->stepper);
     if (ptrace(PTRACE_SINGLESTEP, task->tid, NULL, (void *)(intptr_t)signal) != 0 &&
         errno != ESRCH) /* it was killed: its end is reported */
@@ -555,7 +567,7 @@ static void take_interrupt(struct task *task, const struct user_regs_struct *reg
     if (task->was_stepped && registers->rip != task->ip && task->opcode.branch == INSN_CLASS_FAR)
         executed(task, registers->rip);
     else if (encoder)
-        insn_encoder_disable(encoder, task->ip, task->stepper->ticks);
+        insn_encoder_disable(encoder, task->ip, last_ticks(task));
     task->restarts = will_restart(registers);
     task->ip = registers->rip;
 }
