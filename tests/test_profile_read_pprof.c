@@ -318,8 +318,8 @@ END_TEST
 static const char *const texts[] = {
     "P1;T2;/a.py:f:1;/a.py:g:2 10\nP1;T3;/b.py:h:1;/b.py:k:2 20\n",
     "prog 1 [000] 1.000000: 5 cycles:u:\n\t401000 f+0x1 (/bin/a)\n\t402000 g+0x2 (/bin/b)\n\n",
-    "heap profile: 1: 2 [1: 2] @ heap/1\n1: 2 [1: 2] @ 0x401000 0x402000\n"
-    "#\t0x400fff\tmain.f+0x1\t/src/main.go:1\n",
+    ("heap profile: 1: 2 [1: 2] @ heap/1\n1: 2 [1: 2] @ 0x401000 0x402000\n"
+     "#\t0x400fff\tmain.f+0x1\t/src/main.go:1\n"),
 };
 
 static enum profile_status read_text(const char *text, size_t table_bytes,
