@@ -240,6 +240,7 @@ void perf_data_close(struct perf_data *data)
     perf_blocks_release(&data->blocks);
     perf_events_release(&data->events);
     perf_expansion_release(&data->expansion);
+    perf_files_release(data);
     base_arena_release(&data->arena);
     free(data->build_ids);
     free(data);

@@ -1,6 +1,7 @@
 /* expand.c - compressed records: together they are one zstd stream, which holds records that may
  * begin in one and end in the next.  */
 #include <stdlib.h>
+#include <string.h>
 
 #include <zstd.h>
 
@@ -76,6 +77,21 @@ void perf_expand(struct perf_data *data, const uint8_t *bytes, size_t size, uint
         return;
     perf_note(data, &data->notices.bad_blocks, offset);
     (void)ZSTD_DCtx_reset(expansion->stream, ZSTD_reset_session_only);
+}
+
+bool perf_expansion_add(struct perf_data *data, const uint8_t *bytes, size_t size, uint64_t offset)
+{
+    struct perf_expansion *expansion = &data->expansion;
+
+    if (!make_room(expansion, size)) {
+        data->out_of_memory = true;
+        return false;
+    }
+    if (size > 0)
+        memcpy(expansion->bytes + expansion->limit, bytes, size);
+    expansion->limit += size;
+    expansion->offset = offset;
+    return true;
 }
 
 void perf_expansion_release(struct perf_expansion *expansion)

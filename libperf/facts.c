@@ -21,7 +21,10 @@ enum {
     FEATURE_SAMPLE_TIME = 21,
     FEATURE_COMPRESSED = 27,
     FEATURE_CLOCK_DATA = 29,
-    FEATURE_META_INFO = 129, /* simpleperf's own features begin at 128 */
+    FEATURE_FILE = 128, /* simpleperf's own features begin here */
+    FEATURE_META_INFO = 129,
+    FEATURE_FILE2 = 132,
+    FEATURE_INIT_MAP = 134, /* what was mapped when recording began */
 };
 
 /* A text with its length before it; it may end earlier, with a NUL.  NULL when it does not fit.  */
@@ -173,6 +176,9 @@ bool perf_facts_build_id(struct perf_data *data, struct perf_cursor cursor, uint
     if (cursor.failed)
         return false;
     item.length = misc & HAS_SIZE && bytes[20] <= sizeof item.bytes ? bytes[20] : 20;
+    /* Without a size, one of 16 bytes is filled up with zeros.  */
+    if (!(misc & HAS_SIZE) && memcmp(bytes + 16, "\0\0\0", 4) == 0)
+        item.length = 16;
     memcpy(item.bytes, bytes, sizeof item.bytes);
     item.name = kept(data, name, strlen(name));
     if (item.name)
@@ -236,6 +242,10 @@ bool perf_facts_feature(struct perf_data *data, uint32_t feature, struct perf_cu
     case FEATURE_META_INFO:
         read_meta_info(data, &cursor);
         break;
+    case FEATURE_FILE:
+        return perf_files_read(data, &cursor);
+    case FEATURE_FILE2:
+        return perf_files_read_messages(data, &cursor);
     case FEATURE_COMPRESSED:
         facts->is_compressed = true;
         break;
@@ -253,6 +263,7 @@ static bool is_read(uint32_t feature)
 {
     return feature == FEATURE_SAMPLE_TIME || feature == FEATURE_COMPRESSED ||
            feature == FEATURE_CLOCK_DATA || feature == FEATURE_META_INFO ||
+           feature == FEATURE_FILE || feature == FEATURE_FILE2 || feature == FEATURE_INIT_MAP ||
            (feature >= FEATURE_BUILD_ID && feature <= FEATURE_EVENT_DESC);
 }
 
@@ -267,7 +278,9 @@ static void read_section(struct perf_data *data, uint32_t feature, uint64_t offs
     }
     cursor.at = bytes;
     if (!bytes || !perf_window_read(&data->window, offset, bytes, (size_t)size) ||
-        !perf_facts_feature(data, feature, cursor))
+        (feature == FEATURE_INIT_MAP
+             ? !perf_expansion_add(data, bytes, (size_t)size, offset) && !data->out_of_memory
+             : !perf_facts_feature(data, feature, cursor)))
         perf_note(data, &data->notices.bad_sections, offset);
     free(bytes);
 }

@@ -130,6 +130,40 @@ struct perf_data_build_id {
 size_t perf_data_build_id_count(const struct perf_data *data);
 const struct perf_data_build_id *perf_data_build_id(const struct perf_data *data, size_t index);
 
+/* ---- Functions ---- */
+
+enum perf_data_file_type {
+    PERF_DATA_FILE_KERNEL = 0,
+    PERF_DATA_FILE_MODULE = 1, /* of the kernel */
+    PERF_DATA_FILE_ELF = 2,
+    PERF_DATA_FILE_DEX = 3,
+    /* Others have no addresses but those that they are mapped at.  */
+};
+
+struct perf_data_symbol {
+    uint64_t vaddr;
+    uint32_t length;  /* bytes, at least 1 */
+    const char *name; /* as the file has it, mangled; not empty */
+};
+
+/* A file that was mapped, with those of its functions that the recorder knew: simpleperf's features
+ * FILE and FILE2.  */
+struct perf_data_file {
+    const char *path;
+    uint32_t type;       /* enum perf_data_file_type, or another number */
+    uint64_t min_vaddr;  /* of its first code */
+    uint64_t min_offset; /* of that code in the file, or in memory (MODULE) */
+    bool has_min_offset;
+    const struct perf_data_symbol *symbols; /* by vaddr */
+    size_t symbol_count;
+};
+
+/* The file of a path; NULL: the recorder names none of its functions.  Borrowed from data.  */
+const struct perf_data_file *perf_data_find_file(const struct perf_data *data, const char *path);
+/* The vaddr of what is mapped at an address from an offset of the file on.  */
+uint64_t perf_data_file_vaddr(const struct perf_data_file *file, uint64_t start,
+                              uint64_t file_offset);
+
 /* ---- Records ---- */
 
 /* The numbers of the file.  Others than these are delivered too, with what they have in common.  */

@@ -4,6 +4,7 @@
  *   window.c   bytes of the file, a window at a time
  *   attributes.c attributes: events and the ids of their samples
  *   facts.c    features: what the file says of the machine
+ *   known_files.c    functions of files that were mapped
  *   expand.c   compressed records
  *   order.c    records that wait for their order, and the blocks that they are in
  *   decode.c   the contents of records
@@ -122,7 +123,10 @@ struct perf_data {
     struct perf_data_facts facts;
     struct perf_data_build_id *build_ids;
     size_t build_id_count, build_id_capacity;
-    struct base_arena arena; /* texts */
+    struct perf_data_file *files;
+    size_t file_count, file_capacity;
+    struct base_index file_index; /* by path */
+    struct base_arena arena;      /* texts, symbols */
     struct perf_expansion expansion;
     struct perf_order order;
     struct perf_data_record record;
@@ -182,7 +186,15 @@ void perf_facts_sections(struct perf_data *data, const uint64_t features[4], uin
 /* The entry of a build ID: what a record of type 67 has, its header included.  */
 bool perf_facts_build_id(struct perf_data *data, struct perf_cursor cursor, uint16_t misc);
 
+/* known_files.c */
+/* The features FILE and FILE2.  False: they cannot be read from somewhere on.  */
+bool perf_files_read(struct perf_data *data, struct perf_cursor *cursor);
+bool perf_files_read_messages(struct perf_data *data, struct perf_cursor *cursor);
+void perf_files_release(struct perf_data *data);
+
 /* expand.c */
+/* Add records to those not read yet: they come before those of the file.  */
+bool perf_expansion_add(struct perf_data *data, const uint8_t *bytes, size_t size, uint64_t offset);
 /* Decompress the contents of a record and add them to those not read yet.  */
 void perf_expand(struct perf_data *data, const uint8_t *bytes, size_t size, uint64_t offset);
 void perf_expansion_release(struct perf_expansion *expansion);

@@ -126,7 +126,8 @@ static bool take_ksymbol(struct perf_trace *trace, const struct perf_data_record
         return true;
     (void)snprintf(line, sizeof line, "%" PRIx64 " %" PRIx32 " %.600s\n", record->ksymbol.address,
                    record->ksymbol.length, record->ksymbol.name);
-    return trace_introduce(trace) && trace_put_code(trace, 0, record->time_ns, line);
+    return trace_introduce(trace) &&
+           trace_put_code(trace, "code_symbols", 0, record->time_ns, line);
 }
 
 static bool count_unused(struct perf_trace *trace, const struct perf_data_record *record)
@@ -338,6 +339,9 @@ bool perf_trace_describe_unused(const struct perf_trace *trace, char *text, size
     add(text, size, &used, counts->mappings_left,
         "old mapping of a process that has more than 65,536",
         "old mappings of processes that have more than 65,536");
+    add(text, size, &used, counts->names_left,
+        "mapping with functions that are not named, beyond 4,194,304",
+        "mappings with functions that are not named, beyond 4,194,304");
     add(text, size, &used, counts->bad_times, "record with an impossible time",
         "records with impossible times");
     return used > 0;

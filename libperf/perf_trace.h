@@ -66,6 +66,9 @@ struct perf_trace_options {
      * by the caller until perf_trace_close().  May be NULL.  */
     const char *(*kernel_symbols)(void *context, const uint8_t *build_id, size_t build_id_length,
                                   size_t *size);
+    /* A readable name for one that a compiler mangled, from malloc(); NULL: the name is as it
+     * should be.  May be NULL.  */
+    char *(*demangle)(const char *name);
     void *context;
 };
 
@@ -92,6 +95,7 @@ struct perf_trace_counts {
     uint64_t waiting_stacks;   /* whose deferred callchain did not come, or too late */
     uint64_t unplaced_modules; /* whose object was not found: offsets stand for vaddrs */
     uint64_t mappings_left;    /* beyond 65,536 of a process */
+    uint64_t names_left;       /* mappings that have functions beyond 4,194,304 of all processes */
     uint64_t bad_times;        /* records of a time that no trace can have: left out */
     uint64_t packet_bytes;     /* of Intel PT, taken over */
     uint64_t unowned_bytes;    /* of packets whose thread is not known: left out */

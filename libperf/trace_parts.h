@@ -3,6 +3,7 @@
  *   perf_trace.c   open, read, dispatch of records
  *   trace_write.c  records of FXT
  *   trace_tasks.c  processes, threads, mappings
+ *   trace_names.c  functions that the recorder knew
  *   trace_stack.c  samples
  *   trace_unwind.c their callers from copies of stacks
  *   trace_aux.c    packets of Intel PT; built if libipt is installed
@@ -115,6 +116,7 @@ struct perf_trace {
     size_t thread_count, thread_capacity;
     uint64_t order;    /* of the next mapping */
     bool kernel_named; /* its symbols were asked for */
+    uint32_t names;    /* of functions that are written */
 
     const struct perf_data_record *pending; /* waits for packets before it */
     bool finishing;                         /* all records were read */
@@ -149,7 +151,9 @@ bool trace_put_module(struct perf_trace *trace, uint64_t koid, const struct trac
                       uint16_t id, uint64_t time_ns);
 bool trace_put_mapping(struct perf_trace *trace, uint64_t koid, const struct trace_mapping *mapping,
                        uint64_t vaddr, uint16_t id);
-bool trace_put_code(struct perf_trace *trace, uint64_t koid, uint64_t time_ns, const char *line);
+/* Lines about functions: name is "code_symbols" (of no file), or "file_symbols".  */
+bool trace_put_code(struct perf_trace *trace, const char *name, uint64_t koid, uint64_t time_ns,
+                    const char *lines);
 bool trace_put_kernel_symbols(struct perf_trace *trace, const char *text, size_t size);
 bool trace_put_losses(struct perf_trace *trace, uint64_t time_ns);
 bool trace_put_switch(struct perf_trace *trace, const struct perf_data_record *record,
@@ -182,6 +186,14 @@ uint32_t trace_pid_of(const struct perf_trace *trace, uint32_t tid);
 /* Whether a mapping comes in place of another one of its process.  */
 bool trace_replaces_code(const struct perf_trace *trace, const struct perf_data_record *record);
 void trace_release_tasks(struct perf_trace *trace);
+
+/* ---- Names of functions (trace_names.c) ---- */
+
+/* Write what the recorder knew of the functions in a mapping of that vaddr.  False:
+ * trace->failure is set, or no memory.  */
+bool trace_name_functions(struct perf_trace *trace, const struct trace_process *process,
+                          const struct perf_data_file *file, const struct trace_mapping *mapping,
+                          uint64_t vaddr);
 
 /* ---- Samples (trace_stack.c) ---- */
 

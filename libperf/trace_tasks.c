@@ -441,15 +441,17 @@ static bool write_module(struct perf_trace *trace, struct trace_process *process
     return trace_put_module(trace, process->koid, &trace->modules[module - 1], *id, time_ns);
 }
 
-/* Where the kernel's own code is, its addresses name it, as in /proc/kallsyms.  */
+/* Where the kernel's own code is, its addresses name it, as in /proc/kallsyms.  *file: what the
+ * recorder knew of an object that is not found; NULL: nothing.  */
 static uint64_t vaddr_of(struct perf_trace *trace, const struct trace_process *process,
-                         const struct trace_mapping *mapping)
+                         const struct trace_mapping *mapping, const struct perf_data_file **file)
 {
     const struct trace_module *module = &trace->modules[mapping->module - 1];
     const struct perf_trace_object object = { module->name, module->build_id,
                                               module->build_id_length };
     uint64_t vaddr;
 
+    *file = NULL;
     if (process->pid == TRACE_KERNEL_PID && module->name[0] == '[')
         return mapping->start;
     if (module->is_code)
@@ -458,6 +460,9 @@ static uint64_t vaddr_of(struct perf_trace *trace, const struct trace_process *p
         trace->options.find_vaddr(trace->options.context, &object, mapping->file_offset,
                                   mapping->length, &vaddr))
         return vaddr;
+    *file = perf_data_find_file(trace->data, module->name);
+    if (*file)
+        return perf_data_file_vaddr(*file, mapping->start, mapping->file_offset);
     trace->counts.unplaced_modules += module->name[0] != '[';
     return mapping->file_offset;
 }
@@ -466,36 +471,51 @@ static bool write_maps(struct perf_trace *trace, struct trace_process *process)
 {
     for (; process->written < process->mapping_count; process->written++) {
         struct trace_mapping *mapping = &process->mappings[process->written];
+        const struct perf_data_file *file;
+        uint64_t vaddr;
         uint16_t id;
 
         if (mapping->written)
             continue;
         if (!write_module(trace, process, mapping->module, mapping->time_ns, &id))
             return false;
-        if (id != 0 && !trace_put_mapping(trace, process->koid, mapping,
-                                          vaddr_of(trace, process, mapping), id))
+        vaddr = vaddr_of(trace, process, mapping, &file);
+        if (id != 0 && !trace_put_mapping(trace, process->koid, mapping, vaddr, id))
+            return false;
+        if (file && !trace_name_functions(trace, process, file, mapping, vaddr))
             return false;
         mapping->written = true;
     }
     return true;
 }
 
+/* What the recorder knew of the kernel.  */
+static bool name_kernel_as_recorded(struct perf_trace *trace, const struct trace_process *kernel,
+                                    const struct trace_mapping *mapping)
+{
+    const struct perf_data_file *file = perf_data_find_file(trace->data, "[kernel.kallsyms]");
+
+    return !file || trace_name_functions(trace, kernel, file, mapping, mapping->start);
+}
+
 /* The symbols of the kernel that was recorded, before its first sample.  */
 static bool name_kernel(struct perf_trace *trace, const struct trace_process *kernel)
 {
-    if (trace->kernel_named || !trace->options.kernel_symbols)
+    if (trace->kernel_named)
         return true;
     trace->kernel_named = true;
     for (size_t i = 0; i < kernel->mapping_count; i++) {
         const struct trace_module *module = &trace->modules[kernel->mappings[i].module - 1];
         size_t size;
-        const char *text;
+        const char *text = NULL;
 
         if (strcmp(module->name, "[kernel.kallsyms]") != 0)
             continue;
-        text = trace->options.kernel_symbols(trace->options.context, module->build_id,
-                                             module->build_id_length, &size);
-        return !text || trace_put_kernel_symbols(trace, text, size);
+        if (trace->options.kernel_symbols)
+            text = trace->options.kernel_symbols(trace->options.context, module->build_id,
+                                                 module->build_id_length, &size);
+        return text ? trace_put_kernel_symbols(trace, text, size)
+                    : name_kernel_as_recorded(trace, kernel, &kernel->mappings[i]);
     }
     return true;
 }

@@ -343,16 +343,17 @@ bool trace_put_mapping(struct perf_trace *trace, uint64_t koid, const struct tra
     return trace_to_tool(trace) && trace_put(trace, &record);
 }
 
-bool trace_put_code(struct perf_trace *trace, uint64_t koid, uint64_t time_ns, const char *line)
+bool trace_put_code(struct perf_trace *trace, const char *name, uint64_t koid, uint64_t time_ns,
+                    const char *lines)
 {
     struct fxt_record blob = { .kind = FXT_RECORD_LARGE_BLOB,
                                .category = fxt_inline("fxt.capture"),
-                               .name = fxt_inline("code_symbols"),
+                               .name = fxt_inline(name),
                                .ticks = time_ns,
                                .thread = { .process = koid } };
 
-    blob.value.large_blob.payload.bytes = (const uint8_t *)line;
-    blob.value.large_blob.payload.length = strlen(line);
+    blob.value.large_blob.payload.bytes = (const uint8_t *)lines;
+    blob.value.large_blob.payload.length = strlen(lines);
     return trace_to_tool(trace) && trace_put(trace, &blob);
 }
 

@@ -167,6 +167,23 @@ START_TEST(names_code_of_no_file)
 }
 END_TEST
 
+/* Names of files that only the recorder had are used where a module is mapped; those of code of no
+ * file are not, nor the other way round.  */
+START_TEST(names_code_of_files_that_are_not_here)
+{
+    static const uint64_t pcs[] = { 0x1000, 0x2010 };
+    struct fxt_record file = code_record(1, "1000 10 nowhere\n");
+    struct fxt_record records[3] = { backtrace_record(1, 1, 11, pcs, 2),
+                                     code_record(1, "2000 10 made\n") };
+
+    file.name = text_of("file_symbols");
+    records[2] = file;
+    take(records, COUNT_OF(records), NULL);
+    expect(PROFILE_ROOT_NONE, 0, "made;[unknown] 1\n");
+    ck_assert_uint_eq(profile_ingest_notices(taken.ingest)->odd_code_symbols, 0);
+}
+END_TEST
+
 static const char *const bad_lines[] = {
     "x 1 name",
     "1000 name",
@@ -642,6 +659,7 @@ int main(void)
     tcase_add_test(tcase, keeps_cut_and_whole_stacks_apart);
     tcase_add_test(tcase, case_61_takes_the_regions_of_a_kernel_sampler);
     tcase_add_test(tcase, names_code_of_no_file);
+    tcase_add_test(tcase, names_code_of_files_that_are_not_here);
     tcase_add_loop_test(tcase, counts_lines_that_name_nothing, 0,
                         sizeof bad_lines / sizeof *bad_lines);
     tcase_add_test(tcase, case_62_counts_what_it_cannot_use);

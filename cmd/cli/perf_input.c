@@ -237,6 +237,7 @@ static enum cli_exit open_trace(struct cli_perf *perf)
                                                 .find_vaddr = find_vaddr,
                                                 .unwind = unwind_stack,
                                                 .kernel_symbols = kernel_symbols,
+                                                .demangle = sym_demangle,
                                                 .context = perf };
     struct perf_data_error error = { .message = "" };
     enum perf_data_status status = PERF_DATA_NEEDS_FILE;

@@ -2,7 +2,10 @@
  *
  * Captures take them over from the map and dump files of perf (docs/capture.md): large blobs
  * fxt.capture/code_symbols of a process, lines "START SIZE NAME" with hexadecimal numbers.  A later
- * line replaces what an earlier one says of the same addresses.  */
+ * line replaces what an earlier one says of the same addresses.
+ *
+ * Of files that only the recorded device has, its recorder may know the functions: file_symbols are
+ * the same lines, for addresses where such a file is mapped.  */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +21,7 @@ struct code_symbol {
     uint32_t order; /* of the line */
     uint64_t start, last;
     profile_id name;
+    bool is_file;
 };
 
 static int digit_of(uint8_t byte)
@@ -42,11 +46,13 @@ static bool take_number(struct fxt_bytes *line, uint64_t *out)
     return true;
 }
 
-static enum profile_status add_line(struct profile_ingest *ingest, uint32_t process,
+static enum profile_status add_line(struct profile_ingest *ingest, uint32_t process, bool is_file,
                                     struct fxt_bytes line, struct profile_error *error)
 {
     struct ingest_code *code = ingest->code;
-    struct code_symbol symbol = { .process_id = process, .order = (uint32_t)code->count };
+    struct code_symbol symbol = { .process_id = process,
+                                  .order = (uint32_t)code->count,
+                                  .is_file = is_file };
     enum profile_status status;
     uint64_t size;
 
@@ -65,6 +71,7 @@ static enum profile_status add_line(struct profile_ingest *ingest, uint32_t proc
     if (!base_make_room(&code->items, &code->capacity, code->count + 1, sizeof *code->items))
         return profile_no_memory(error);
     code->items[code->count++] = symbol;
+    code->has_files |= is_file;
     return PROFILE_OK;
 }
 
@@ -73,6 +80,7 @@ enum profile_status ingest_code_symbols(struct profile_ingest *ingest,
                                         struct profile_error *error)
 {
     struct fxt_bytes rest = record->value.large_blob.payload;
+    bool is_file = ingest_string_is(&record->name, "file_symbols");
     uint32_t process;
     enum profile_status status = ingest_process(ingest, record->thread.process, &process, error);
 
@@ -83,7 +91,7 @@ enum profile_status ingest_code_symbols(struct profile_ingest *ingest,
         struct fxt_bytes line = { .bytes = rest.bytes,
                                   .length = end ? (uint64_t)(end - rest.bytes) : rest.length };
 
-        status = add_line(ingest, process, line, error);
+        status = add_line(ingest, process, is_file, line, error);
         rest.bytes += line.length + (end != NULL);
         rest.length -= line.length + (end != NULL);
     }
@@ -107,7 +115,8 @@ void ingest_code_sort(struct profile_ingest *ingest)
         qsort(ingest->code->items, ingest->code->count, sizeof *ingest->code->items, compare);
 }
 
-profile_id ingest_code_find(const struct profile_ingest *ingest, uint32_t process, uint64_t address)
+profile_id ingest_code_find(const struct profile_ingest *ingest, uint32_t process, uint64_t address,
+                            bool is_file)
 {
     const struct code_symbol wanted = { .process_id = process,
                                         .start = address,
@@ -128,7 +137,8 @@ profile_id ingest_code_find(const struct profile_ingest *ingest, uint32_t proces
 
         if (symbol->process_id != process)
             break;
-        if (symbol->last >= address && (!best || symbol->order > best->order))
+        if (symbol->is_file == is_file && symbol->last >= address &&
+            (!best || symbol->order > best->order))
             best = symbol;
     }
     return best ? best->name : 0;

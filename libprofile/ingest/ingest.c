@@ -257,7 +257,8 @@ static enum profile_status ingest_large_blob(struct profile_ingest *ingest,
         record->value.large_blob.payload.length % 8 != 0)
         ingest->notices.odd_payloads++;
     else if (ingest_string_is(&record->category, "fxt.capture") &&
-             ingest_string_is(&record->name, "code_symbols"))
+             (ingest_string_is(&record->name, "code_symbols") ||
+              ingest_string_is(&record->name, "file_symbols")))
         return ingest_code_symbols(ingest, record, error);
     else if (ingest_string_is(&record->category, "fxt.capture") &&
              ingest_string_is(&record->name, "sample"))

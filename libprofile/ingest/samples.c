@@ -91,7 +91,8 @@ static enum profile_status finish_frame(struct profile_ingest *ingest, struct ra
         return profile_stacks_function_frame(ingest->stacks, PROFILE_TRUNCATED,
                                              strlen(PROFILE_TRUNCATED), &frame->final, error);
     space = &ingest->samples->spaces[frame->space - 1];
-    if (space->epoch != ingest->processes[space->process_id - 1].epoch || /* the map of the past */
+    if (ingest->code->has_files || /* the name may be there, or may come */
+        space->epoch != ingest->processes[space->process_id - 1].epoch || /* the map of the past */
         !ingest_map_find(ingest, space->process_id, frame->address, &module, &vaddr) ||
         profile_stacks_get_module(ingest->stacks, module).name == 0)
         return PROFILE_OK;
@@ -568,15 +569,15 @@ static enum profile_status make_frames(struct profile_ingest *ingest, profile_id
         final_frames[i] = samples->frames[i].final;
         if (final_frames[i])
             continue;
-        if (by_frame[i].module == 0)
-            line.function = ingest_code_find(
-                ingest, samples->spaces[samples->frames[i].space - 1].process_id,
-                samples->frames[i].address);
+        line.function = ingest_code_find(ingest,
+                                         samples->spaces[samples->frames[i].space - 1].process_id,
+                                         samples->frames[i].address, by_frame[i].module != 0);
         name = name_of_nowhere(ingest, samples->frames[i].space);
         anonymous[i] = by_frame[i].module == 0 && line.function == 0 &&
                        strcmp(name, PROFILE_ANONYMOUS) == 0;
         if (line.function)
-            status = profile_stacks_named_frame(ingest->stacks, &line, 1, &final_frames[i], error);
+            status = profile_stacks_named_frame_in(ingest->stacks, by_frame[i].module, &line, 1,
+                                                   &final_frames[i], error);
         else if (by_frame[i].module)
             status = profile_stacks_address_frame(ingest->stacks, by_frame[i].module,
                                                   by_frame[i].vaddr, &final_frames[i], error);

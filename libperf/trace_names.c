@@ -1,0 +1,75 @@
+/* trace_names.c - functions that the recorder knew, of files that are not here.  */
+#include "libperf/trace_parts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define MOST_NAMES (UINT32_C(1) << 22)
+#define MOST_NAME  4096U  /* bytes */
+#define PIECE      30000U /* bytes of lines in a record */
+
+/* The first symbol at or behind vaddr.  */
+static size_t first_from(const struct perf_data_file *file, uint64_t vaddr)
+{
+    size_t low = 0;
+
+    for (size_t high = file->symbol_count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+
+        if (file->symbols[middle].vaddr < vaddr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* "START SIZE NAME".  */
+static void add_line(const struct perf_trace *trace, uint64_t start,
+                     const struct perf_data_symbol *symbol, struct base_text *lines)
+{
+    char *readable = trace->options.demangle ? trace->options.demangle(symbol->name) : NULL;
+    const char *name = readable ? readable : symbol->name;
+    size_t length = strcspn(name, "\n");
+
+    base_text_addf(lines, "%" PRIx64 " %" PRIx32 " %.*s\n", start, symbol->length,
+                   (int)(length < MOST_NAME ? length : MOST_NAME), name);
+    free(readable);
+}
+
+static bool put_lines(struct perf_trace *trace, uint64_t koid, uint64_t time_ns,
+                      struct base_text *lines)
+{
+    bool good = !lines->failed && (lines->length == 0 || trace_put_code(trace, "file_symbols", koid,
+                                                                        time_ns, lines->bytes));
+
+    base_text_clear(lines);
+    return good;
+}
+
+bool trace_name_functions(struct perf_trace *trace, const struct trace_process *process,
+                          const struct perf_data_file *file, const struct trace_mapping *mapping,
+                          uint64_t vaddr)
+{
+    struct base_text lines = { .bytes = NULL };
+    bool good = true;
+
+    for (size_t i = first_from(file, vaddr);
+         i < file->symbol_count && file->symbols[i].vaddr - vaddr < mapping->length && good; i++) {
+        if (trace->names == MOST_NAMES) {
+            trace->counts.names_left++;
+            break;
+        }
+        trace->names++;
+        add_line(trace, mapping->start + (file->symbols[i].vaddr - vaddr), &file->symbols[i],
+                 &lines);
+        if (lines.length >= PIECE)
+            good = put_lines(trace, process->koid, mapping->time_ns, &lines);
+    }
+    good = good && put_lines(trace, process->koid, mapping->time_ns, &lines);
+    base_text_release(&lines);
+    return good;
+}
