@@ -20,7 +20,7 @@
  * C11 and C++17, GCC and Clang.  The macros and their arguments are those of Fuchsia's
  * <lib/trace/event.h>.  If tracing is off, a macro is one load and one branch, and its arguments
  * are not evaluated.  With NTRACE defined before this header is included, macros compile to
- * nothing.
+ * nothing, but for those at the end of this header, which are for callers of the functions.
  *
  * Category and name are string literals, or constants with static storage; names of arguments,
  * too.  A category "" is never enabled.  After the fixed arguments come up to 15 pairs "name",

@@ -25,13 +25,13 @@ done
 
 run 0 fxtdiff baseline create base.txt base?
 cat >expected <<'END'
-fxt-baseline 1
+fxt-baseline 2
 type samples count
 cost 17431 17462 17493 17524 17555 17586
 samples 17431 17462 17493 17524 17555 17586
 END
 head -n 4 base.txt | cmp -s - expected || fail "the head of a baseline: $(head -n 4 base.txt)"
-sed 1,4d base.txt >functions
+sed 1,5d base.txt >functions
 LC_ALL=C sort -c functions || fail "functions are not sorted"
 grep -q "^function hot	 0 0 0		288566 289772 290974 292171 293364 294552	288566 289772 290974 292171 293364 294552\$" base.txt || fail "$(cat base.txt)"
 # It stands for the runs it was made of.
@@ -96,7 +96,7 @@ bad() { # bad SENTENCE-BEHIND-NAME SED-SCRIPT: kept.txt, changed
     refused "fxtdiff: bad.txt:$1"
 }
 tab=$(printf '\t')
-bad '1: a baseline of version 2, which is newer' '1s/1/2/'
+bad '1: a baseline of version 3, which is newer' '1s/2/3/'
 bad '3: what is "costs"?' 's/^cost/costs/'
 bad '3: cost: not a number up to 1000000000000000000' 's/17431 17462/17431 x/'
 bad '3: cost: not a number up to 1000000000000000000' 's/17431 17462/17431 1e5/'
@@ -105,26 +105,27 @@ bad '2: not a share up to 1: much' '2s/^/left_out much\n/'
 bad '2: not a share up to 1: 1.5' '2s/^/left_out 1.5\n/'
 bad '3: a run without cost' '3s/17431/0/'
 bad '3: cost of 0 runs' '3s/ .*//'
-bad '5: functions before equally many numbers of "cost" and "samples"' '4s/ 17586//'
-bad '4: functions before equally many numbers of "cost" and "samples"' 3d
+bad '6: functions before equally many numbers of "cost" and "samples"' '4s/ 17586//'
+bad '5: functions before equally many numbers of "cost" and "samples"' 3d
 bad '3: a second "type"' '2p'
 bad '4: a second "cost"' '3p'
 bad '2: a type has a name and a unit' '2s/ count//'
-bad '6: functions are not sorted by name, each once: gone' '5p'
-bad '6: functions are not sorted by name, each once: alpha' '6s/hot/alpha/'
-bad '5: 5 numbers for 6 runs: was something merged by hand?' '5s/ [0-9]*$//'
-bad "5: cost with callees: not a number up to 1000000" '5s/ [0-9]*$/ 1000001/'
-bad '5: a function has five parts with tabs between them' "5s/$tab/ /g"
-bad '5: a place is "FILE START FIRST LAST", for lines' '5s/ 0 0 0/ 0 x 0/'
-bad '5: a place is "FILE START FIRST LAST", for lines' '5s/ 0 0 0/ 0 5000000000 0/'
-bad '5: a merge conflict' '5s/^/<<<<<<< HEAD\n/'
+bad '6: roots are not sorted by name, each once: main' '5p'
+bad '7: functions are not sorted by name, each once: gone' '6p'
+bad '7: functions are not sorted by name, each once: alpha' '7s/hot/alpha/'
+bad '6: 5 numbers for 6 runs: was something merged by hand?' '6s/ [0-9]*$//'
+bad "6: cost with callees: not a number up to 1000000" '6s/ [0-9]*$/ 1000001/'
+bad '6: a function has five parts with tabs between them' "6s/$tab/ /g"
+bad '6: a place is "FILE START FIRST LAST", for lines' '6s/ 0 0 0/ 0 x 0/'
+bad '6: a place is "FILE START FIRST LAST", for lines' '6s/ 0 0 0/ 0 5000000000 0/'
+bad '6: a merge conflict' '6s/^/<<<<<<< HEAD\n/'
 run 2 fxtdiff bad.txt -- dear?
-sed 5,10d kept.txt >bad.txt
+sed 5,11d kept.txt >bad.txt
 run 2 fxtdiff bad.txt -- dear?
 refused 'fxtdiff: bad.txt:4: no functions'
 sed 2d kept.txt >bad.txt
 run 2 fxtdiff bad.txt -- dear?
-refused 'fxtdiff: bad.txt:9: no "type"'
+refused 'fxtdiff: bad.txt:10: no "type"'
 { cat kept.txt && head -c 100000 /dev/zero | tr '\0' '#'; } >bad.txt
 run 2 fxtdiff bad.txt -- dear?
 refused 'fxtdiff: bad.txt: more than 100,000 bytes'
