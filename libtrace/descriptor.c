@@ -1,4 +1,6 @@
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,4 +50,65 @@ void trace_fd_close(struct trace_fd *fd)
     if (trace_fd_is_open(fd))
         (void)close(fd->fd);
     fd->fd = -1;
+}
+
+/* ---- What wakes a thread ---- */
+
+/* The pipe once more, for both directions; -1: there is no /proc, or it is not for us.  */
+static int reopen(int pipe_end)
+{
+    char path[40];
+
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", pipe_end);
+    return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+}
+
+bool trace_wake_make(struct trace_wake *wake)
+{
+    int ends[2], both;
+
+    *wake = (struct trace_wake)TRACE_NO_WAKE;
+    if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
+        return false;
+    both = reopen(ends[0]);
+    (void)close(ends[1]);
+    if (both >= 0) {
+        trace_fd_take(&wake->out, both);
+        trace_fd_take(&wake->in, ends[0]);
+        return true;
+    }
+    (void)close(ends[0]);
+    trace_fd_take(&wake->in, eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    wake->out = wake->in;
+    return wake->in.fd >= 0;
+}
+
+bool trace_wake_is_open(const struct trace_wake *wake)
+{
+    return trace_fd_is_open(&wake->in) && trace_fd_is_open(&wake->out);
+}
+
+/* A pipe that is full wakes as well.  */
+void trace_wake_ring(const struct trace_wake *wake)
+{
+    static const uint64_t once = 1; /* in the form that an eventfd takes */
+
+    if (trace_fd_is_open(&wake->out))
+        (void)!write(wake->out.fd, &once, sizeof once);
+}
+
+void trace_wake_read(const struct trace_wake *wake)
+{
+    char bytes[512];
+
+    if (trace_fd_is_open(&wake->in))
+        (void)!read(wake->in.fd, bytes, sizeof bytes);
+}
+
+void trace_wake_close(struct trace_wake *wake)
+{
+    if (wake->out.fd != wake->in.fd)
+        trace_fd_close(&wake->out);
+    trace_fd_close(&wake->in);
+    wake->out.fd = -1;
 }

@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -28,8 +27,8 @@
 #define MOST_NAME   100
 #define MOST_ALERTS 16
 #define MOST_KNOWN  1000
-#define RETRY_MS    1000  /* where nobody tells that a manager came */
-#define LISTEN_MS   30000 /* where a manager tells: the bell may have been removed */
+#define RETRY_MS    1000  /* where nobody tells that a manager came, or a descriptor was closed */
+#define LISTEN_MS   10000 /* where a manager tells: the bell may have been removed */
 #define BUSY_MS     20    /* where a manager has not got around to all who connect */
 #define ANSWER_NS   UINT64_C(5000000000)
 
@@ -48,7 +47,8 @@ struct trace_provider {
     uint64_t ending; /* shared */
     struct trace_address address;
     struct trace_manager served; /* the manager that was registered with last */
-    struct trace_fd wake, bell, registry, channel, fifo;
+    struct trace_wake wake;
+    struct trace_fd bell, registry, channel, fifo;
     void *memory; /* NULL: not initialized */
     size_t size;
     uint32_t announced; /* the wrapped count of the last SAVE_BUFFER, plus 1 */
@@ -64,12 +64,15 @@ enum answer {
 };
 
 static struct trace_provider provider = {
-    .wake = TRACE_NO_FD,
+    .wake = TRACE_NO_WAKE,
     .bell = TRACE_NO_FD,
     .registry = TRACE_NO_FD,
     .channel = TRACE_NO_FD,
     .fifo = TRACE_NO_FD,
 };
+
+/* One thread at a time, not forking meanwhile, and without a signal handler between.  */
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
     struct known_category {
@@ -97,8 +100,7 @@ static void wake_thread(void)
 {
     int error = errno;
 
-    if (trace_fd_is_open(&provider.wake))
-        (void)eventfd_write(provider.wake.fd, 1);
+    trace_wake_ring(&provider.wake);
     errno = error;
 }
 
@@ -418,10 +420,7 @@ static void send_alerts(void)
 
 static void read_wake(void)
 {
-    eventfd_t count;
-
-    if (trace_fd_is_open(&provider.wake))
-        (void)eventfd_read(provider.wake.fd, &count);
+    trace_wake_read(&provider.wake);
     send_alerts();
     send_filled();
 }
@@ -481,14 +480,15 @@ static void serve(void)
     provider.broken = false;
     while (fine && !provider.broken && !is_ending()) {
         struct pollfd polled[] = {
-            { .fd = provider.wake.fd, .events = POLLIN },
+            { .fd = provider.wake.in.fd, .events = POLLIN },
             { .fd = provider.channel.fd, .events = POLLIN },
             { .fd = provider.fifo.fd, .events = POLLIN },
             { .fd = provider.registry.fd, .events = POLLIN },
         };
 
-        (void)poll(polled, 4, -1);
-        if (polled[0].revents & ~POLLIN) /* the program has closed what is ours */
+        (void)poll(polled, 4, RETRY_MS);
+        if (!trace_wake_is_open(&provider.wake)) /* the program may have its number by now, and
+                                                    poll(2) then looks at that */
             break;
         if (polled[3].revents)
             read_registry();
@@ -508,7 +508,7 @@ static void serve(void)
 static void wait_for_manager(int timeout_ms)
 {
     struct pollfd polled[] = {
-        { .fd = provider.wake.fd, .events = POLLIN },
+        { .fd = provider.wake.in.fd, .events = POLLIN },
         { .fd = provider.bell.fd, .events = 0 },
     };
 
@@ -536,24 +536,46 @@ static int time_to_wait(bool failed, bool busy)
 
 static void wait_for_descriptors(void)
 {
-    struct pollfd polled = { .fd = provider.wake.fd, .events = POLLIN };
+    const struct timespec moment = { RETRY_MS / 1000, RETRY_MS % 1000 * 1000000L };
+    struct pollfd polled = { .fd = provider.wake.in.fd, .events = POLLIN };
 
     answer(NOT_STARTED);
-    if (poll(&polled, 1, RETRY_MS) > 0)
+    if (!trace_wake_is_open(&provider.wake))
+        shared_sleep_for(&provider.ending, 0, &moment);
+    else if (poll(&polled, 1, RETRY_MS) > 0)
         read_wake();
 }
 
+/* Another thread may be using it, to end this one.  */
+static bool renew_wake(void)
+{
+    if (pthread_mutex_trylock(&changing) != 0)
+        return false;
+    if (!is_ending()) {
+        trace_wake_close(&provider.wake);
+        (void)trace_wake_make(&provider.wake);
+    }
+    (void)pthread_mutex_unlock(&changing);
+    return trace_wake_is_open(&provider.wake);
+}
+
 /* A program that has forbidden system calls to all its threads looks for no manager any more: it
- * might be ended by that.  One that has used up its descriptors will have some again.  */
+ * might be ended by that.  One that has used up its descriptors will have some again.  One that
+ * has closed ours may be about to open others, and to count on their numbers: it has time for it.
+ */
 static bool goes_on(void)
 {
-    enum trace_confinement confinement = TRACE_ASK_LATER;
+    enum trace_confinement confinement;
 
     trace_fd_close(&provider.bell);
-    while (!is_ending() && trace_fd_is_open(&provider.wake) &&
-           (confinement = trace_confinement()) == TRACE_ASK_LATER)
+    if (!trace_wake_is_open(&provider.wake))
         wait_for_descriptors();
-    return confinement == TRACE_IS_FREE;
+    while (!is_ending() && (confinement = trace_confinement()) != TRACE_IS_CONFINED) {
+        if (confinement == TRACE_IS_FREE && (trace_wake_is_open(&provider.wake) || renew_wake()))
+            return true;
+        wait_for_descriptors();
+    }
+    return false;
 }
 
 static void *run(void *none)
@@ -625,22 +647,18 @@ static bool start_thread(void)
     pthread_attr_t attributes;
     bool done;
 
-    trace_fd_take(&provider.wake, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (provider.wake.fd < 0 || pthread_attr_init(&attributes) != 0)
+    if (!trace_wake_make(&provider.wake) || pthread_attr_init(&attributes) != 0)
         return false;
     (void)pthread_attr_setstacksize(&attributes, stack_bytes());
     done = pthread_create(&provider.thread, &attributes, run, NULL) == 0;
     (void)pthread_attr_destroy(&attributes);
     provider.runs = done;
     if (!done)
-        trace_fd_close(&provider.wake);
+        trace_wake_close(&provider.wake);
     return done;
 }
 
 /* ---- Changing the provider ---- */
-
-/* One thread at a time, not forking meanwhile, and without a signal handler between.  */
-static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 static void begin_change(sigset_t *before)
 {
@@ -703,7 +721,7 @@ static void in_parent(void)
 
 static void forget_provider(bool inside)
 {
-    trace_fd_close(&provider.wake);
+    trace_wake_close(&provider.wake);
     trace_fd_close(&provider.bell);
     trace_fd_close(&provider.registry);
     trace_fd_close(&provider.channel);
@@ -861,11 +879,12 @@ static void destroy(void)
         trace_recorder_end();
     if (provider.runs) {
         shared_store(&provider.ending, 1);
+        shared_wake(&provider.ending, true);
         wake_thread();
         (void)pthread_join(provider.thread, NULL);
         provider.runs = false;
     }
-    trace_fd_close(&provider.wake);
+    trace_wake_close(&provider.wake);
     provider.exists = false;
 }
 

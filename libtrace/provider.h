@@ -31,6 +31,25 @@ void trace_fd_take(struct trace_fd *out, int fd);
 bool trace_fd_is_open(const struct trace_fd *fd);
 void trace_fd_close(struct trace_fd *fd);
 
+/* What wakes a thread in poll(2): a pipe, since an eventfd cannot be told from any other.  */
+struct trace_wake {
+    struct trace_fd in;  /* to be polled; POLLHUP once the program has closed the other one */
+    struct trace_fd out; /* also open for reading, so that no write raises SIGPIPE */
+};
+
+#define TRACE_NO_WAKE            \
+    {                            \
+        TRACE_NO_FD, TRACE_NO_FD \
+    }
+
+/* False, and none, where there are no descriptors.  Without /proc it is an eventfd.  */
+bool trace_wake_make(struct trace_wake *wake);
+bool trace_wake_is_open(const struct trace_wake *wake);
+/* Async-signal-safe; nothing where it is not open.  */
+void trace_wake_ring(const struct trace_wake *wake);
+void trace_wake_read(const struct trace_wake *wake); /* what was rung */
+void trace_wake_close(struct trace_wake *wake);
+
 /* ---- Addresses (address.c) ---- */
 
 struct trace_address {

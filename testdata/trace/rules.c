@@ -2,9 +2,14 @@
  *
  *   rules blobs | alerts | observers     with FXT_TRACE_FILE
  *   rules categories NAME                until its input ends
- *   rules descriptors                    until its input ends; u uses them up, f frees them  */
+ *   rules descriptors                    until its input ends; u uses them up, f frees them
+ *   rules closed                         until its input ends; c closes all but the first three
+ *                                        and makes others of their numbers, s says whether it is
+ *                                        recorded                                              */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +148,57 @@ static void descriptors(void)
     }
 }
 
+/* ---- A program that closes what is not its own ---- */
+
+#define LEAST 890 /* the library takes numbers from 900 on */
+#define OWN   30
+
+/* Eventfds are alike in all but their number.  */
+static void make_own(void)
+{
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+    if (fd < 0)
+        abort();
+    for (int i = 0; i < OWN; i++)
+        if (dup2(fd, LEAST + i) < 0)
+            abort();
+    (void)close(fd);
+}
+
+/* Nobody has closed them, written to them, or changed what they are.  */
+static void check_own(void)
+{
+    eventfd_t count;
+
+    for (int i = 0; i < OWN; i++)
+        if (eventfd_read(LEAST + i, &count) == 0 || errno != EAGAIN)
+            (void)printf("descriptor %d is used by others\n", LEAST + i);
+}
+
+static void closed(void)
+{
+    const struct rlimit limit = { 1024, 1024 };
+    bool has_own = false;
+
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        abort();
+    (void)create("closed");
+    for (int c; (c = getchar()) != EOF;) {
+        if (c == 'c') {
+            if (close_range(3, ~0u, 0) != 0)
+                abort();
+            make_own();
+            has_own = true;
+            (void)printf("c\n");
+        } else if (c == 's')
+            (void)printf("%s\n", TRACE_ENABLED() ? "recorded" : "not recorded");
+        (void)fflush(stdout);
+    }
+    if (has_own)
+        check_own();
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -158,6 +214,8 @@ int main(int argc, char **argv)
         known_categories(argc > 2 ? argv[2] : NULL);
     else if (strcmp(what, "descriptors") == 0)
         descriptors();
+    else if (strcmp(what, "closed") == 0)
+        closed();
     (void)fprintf(stderr, "%s: %d ms\n", what, (int)(now_ms() - begun));
     return 0;
 }

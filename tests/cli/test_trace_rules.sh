@@ -83,6 +83,32 @@ wait_for grep -q f told
 wait_for recorded '"name":"descriptors"'
 end
 
+# A program that closes all its descriptors, idle or while it is recorded, is recorded by later sessions; what it opens then under their numbers is its own.
+closes() {
+    echo c >&3
+    wait_for grep -q c told
+}
+is_recorded() {
+    echo s >&3
+    [ "$(tail -n 1 told)" = recorded ]
+}
+start closed
+wait_for listed closed
+closes
+wait_for recorded '"name":"closed"'
+end
+if grep 'used by others' told; then fail "the library uses descriptors of the program: $(cat told)"; fi
+start closed
+wait_for listed closed
+run 0 sampler-capture trace --background -o session.fxt
+wait_for is_recorded
+closes
+run 0 sampler-capture stop
+run 0 fxtdump session.fxt
+wait_for recorded '"name":"closed"'
+end
+if grep 'used by others' told; then fail "the library uses descriptors of the program: $(cat told)"; fi
+
 # Command lines.
 usage() { # usage TEXT OPTION...
     text=$1
