@@ -45,6 +45,7 @@ struct job {
     struct compare_reference reference;
     double others_q; /* nobody's */
     double scale;    /* that of the result */
+    bool by_total;   /* the scale is the total's: most of the cost got less */
 };
 
 static int side_of(const struct job *job, size_t run)
@@ -226,11 +227,34 @@ static void adjust_one_way(struct job *job, bool grew)
     adjust(job, count, grew);
 }
 
+/* Whether even the functions that the reference is made of cost less: it does not say then what the
+ * shares of unchanged functions were multiplied by.  */
+static bool most_got_faster(const struct job *job)
+{
+    const struct compare_reference *reference = &job->reference;
+    double cost = reference->ratio * (1 + job->comparison->total.high);
+
+    return job->comparison->total.high < 0 &&
+           (!(reference->low > 1) || cost * exp(ONE_SIDED_95 * reference->error) < 1);
+}
+
 /* The reference counts if its lower 95 % limit is above 1, so that noise is hardly ever taken for
- * it, and as far as the interval of the total allows.  */
-static void find_scale(struct job *job)
+ * it, and as far as the interval of the total allows.  Where most of the cost got less, the end of
+ * that interval counts: a function's cost has to grow beyond what the total leaves unsaid.  */
+static double find_scale(struct job *job)
 {
     double most = 1 / (1 + job->comparison->total.low);
+
+    job->by_total = most_got_faster(job);
+    if (job->by_total)
+        return most;
+    if (!(job->reference.low > 1) || most <= 1)
+        return 1;
+    return fmin(job->reference.ratio * exp(job->reference.error), most);
+}
+
+static void find_reference(struct job *job)
+{
     size_t count = 0;
 
     for (size_t i = 0; i < job->test_count; i++) {
@@ -242,10 +266,7 @@ static void find_scale(struct job *job)
                                                            weight };
     }
     job->reference = compare_find_reference(job->ratios, count);
-    job->scale = job->reference.low > 1 && most > 1
-                     ? fmin(job->reference.ratio * exp(job->reference.error), most)
-                     : 1;
-    job->comparison->scale = job->scale;
+    job->comparison->scale = job->scale = find_scale(job);
 }
 
 /* The share of the new build without what the shares of others made it grow by.  */
@@ -320,7 +341,7 @@ static bool cost_provably_grew(const struct job *job, const struct compare_chang
     by_others = log(change->new_share / change->base_share / job->reference.ratio) -
                 compare_t_quantile(0.975, df) *
                     sqrt(share + job->reference.error * job->reference.error);
-    return by_runs > 0 || by_others > 0;
+    return by_runs > 0 || (by_others > 0 && !job->by_total);
 }
 
 /* Section 3.4: share and cost both moved the same way, and both far enough to matter.  Shares alone
@@ -403,7 +424,7 @@ static enum compare_status run_tests(struct job *job, struct compare_error *erro
         test_family(job, (enum family)family);
     adjust_one_way(job, true);
     adjust_one_way(job, false);
-    find_scale(job);
+    find_reference(job);
     flag_all(job);
     return leave_out_moved(job, error);
 }

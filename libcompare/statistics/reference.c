@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ONE_SIDED_95 1.645 /* of the normal distribution */
 /* With fewer of equal weight, all of them are above their median in more than 5 of 100 cases.  */
 #define LEAST_FUNCTIONS 5
 #define MOST_WEIGHT     0.1 /* of one function, of the weights of all */

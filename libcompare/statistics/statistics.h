@@ -16,6 +16,8 @@ double compare_t_two_sided(double t, double df);
 /* The t with P(T <= t) = p, 0 < p < 1.  */
 double compare_t_quantile(double p, double df);
 
+#define ONE_SIDED_95 1.645 /* quantile of the normal distribution */
+
 /* ---- Random numbers (random.c) ---- */
 
 /* xoshiro256**, seeded through splitmix64 (Blackman and Vigna 2018).  */

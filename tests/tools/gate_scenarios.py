@@ -142,6 +142,19 @@ def part_gone(share, parts):
     return {**{stack: (w, w) for stack, w in stays.items()}, **{stack: (w * scale, 0.0) for stack, w in goes.items()}}
 
 
+def faster(share, factor, parts=150, planted=0.0, growth=1.0):
+    """Functions of two parts: one has that share, and its functions cost factor times as much in the new build; the other part is as before,
+    but for planted(), which has a share of its own."""
+    slow = {("main", "query", f"q{k}"): 1 / (k + 3) for k in range(parts)}
+    rest = {("main", "insert", f"i{k}"): 1 / (k + 3) for k in range(parts)}
+    unit = sum(slow.values()) / share
+    scale = unit * (1 - share - planted) / sum(rest.values())
+    stacks = {**{stack: (w, w * factor) for stack, w in slow.items()}, **{stack: (w * scale, w * scale) for stack, w in rest.items()}}
+    if planted:
+        stacks["main", "insert", "planted"] = (planted * unit, planted * unit * growth)
+    return stacks
+
+
 def placed(stacks, files):
     """Frames with their file and line, as py-spy writes them; files: {prefix of the name: file}."""
 
@@ -218,6 +231,20 @@ SCENARIOS = {
     "part of 20 % gone, noise 1 %": Scenario(part_gone(0.2, 13), noise=0.01, fail=RARE),
     "part of 20 % gone, another layout": Scenario(part_gone(0.2, 13), noise=0.01, weather=0.02, layout=LAYOUT, fail=RARE),
     "part of 40 % gone, 80 functions": Scenario(part_gone(0.4, 40), fail=RARE),
+    "half twice as fast": Scenario(faster(0.5, 0.5), fail=RARE),
+    "60 % twice as fast, noise 1 %": Scenario(faster(0.6, 0.5), noise=0.01, fail=RARE),
+    "60 % twice as fast, noise 8 %": Scenario(faster(0.6, 0.5), noise=0.08, fail=RARE),
+    "80 % twice as fast": Scenario(faster(0.8, 0.5), fail=RARE),
+    "80 % twice as fast, noise 1 %": Scenario(faster(0.8, 0.5), noise=0.01, fail=RARE),
+    "80 % twice as fast, noise 8 %": Scenario(faster(0.8, 0.5), noise=0.08, fail=RARE),
+    "80 % twice as fast, 30 functions": Scenario(faster(0.8, 0.5, 15), fail=RARE),
+    "80 % twice as fast, 3,000 functions": Scenario(faster(0.8, 0.5, 1500), fail=RARE),
+    "80 % twice as fast, weather 10 %": Scenario(faster(0.8, 0.5), weather=0.1, fail=RARE),
+    "70 % gone, 100 functions": Scenario(faster(0.7, 0.0, 50), fail=RARE),
+    "70 % takes nine tenths": Scenario(faster(0.7, 0.9), fail=RARE),
+    "60 % twice as fast, 5 % function +25 %": Scenario(faster(0.6, 0.5, 150, 0.05, 1.25), "planted", found=(0.75, 1)),
+    "80 % twice as fast, 5 % function +25 %": Scenario(faster(0.8, 0.5, 150, 0.05, 1.25), "planted", found=(0.75, 1)),
+    "20 % gone, 4 % function +25 %": Scenario(faster(0.2, 0.0, 150, 0.04, 1.25), "planted", found=(0.9, 1)),
     "parse() +49 %, without files": Scenario(parser(1.49), "parse", found=(0.9, 1)),
     "parse() +49 %, callees' file": Scenario(placed(parser(1.49), PARSER_FILES), "parse", found=(0.9, 1)),
     "parse() +49 %, a file each": Scenario(placed(parser(1.49), {**PARSER_FILES, **{f"text{k}": f"src/text{k}.c" for k in range(30)}}), "parse",
