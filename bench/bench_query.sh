@@ -15,6 +15,7 @@ INSERT INTO cpu_sample SELECT id + i * (SELECT count(*) FROM one), ts + i * (SEL
 FROM n, one;
 UPDATE callsite_sum SET n = n * 50, value = value * 50;
 UPDATE capture SET sample_count = 50 * sample_count, end_ts = (SELECT max(ts) FROM cpu_sample);"
+fxtq upgrade -q run.fxtq # the columns of these rows
 middle=$(fxtq --no-header run.fxtq "SELECT (start_ts + end_ts) / 2 FROM capture")
 tid=$(fxtq --no-header run.fxtq "SELECT tid FROM thread ORDER BY id LIMIT 1")
 

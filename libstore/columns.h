@@ -26,6 +26,7 @@
  *   columns_write.c     rows -> groups
  *   columns_read.c      blocks from the store, checked when they are first used
  *   columns_order.c     rows in the order of a column
+ *   columns_scan.c      rows without SQL
  *   columns_rows.c      the rows that a query wants
  *   columns_plan.c      what a virtual table can do for a query
  *   columns_args.c      arguments, with the texts of their keys

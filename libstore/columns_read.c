@@ -454,19 +454,10 @@ size_t columns_group_of_row(const struct columns_directory *directory, int64_t r
     return low;
 }
 
-size_t columns_group_of_id(const struct columns_directory *directory, int64_t id)
+size_t columns_first_group(const struct columns_directory *directory, int64_t id)
 {
     size_t low = 0, high = directory->count;
 
-    if (high == 0 || id < directory->groups[0].first_id)
-        return high;
-    if (id - directory->groups[0].first_id < directory->rows) {
-        size_t guess = (size_t)(id - directory->groups[0].first_id) / BLOCK_ROWS;
-
-        if (guess < high && id >= directory->groups[guess].first_id &&
-            id - directory->groups[guess].first_id < directory->groups[guess].count)
-            return guess;
-    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
@@ -475,7 +466,25 @@ size_t columns_group_of_id(const struct columns_directory *directory, int64_t id
         else
             high = middle;
     }
-    return low < directory->count && id >= directory->groups[low].first_id ? low : directory->count;
+    return low;
+}
+
+size_t columns_group_of_id(const struct columns_directory *directory, int64_t id)
+{
+    size_t group;
+
+    if (directory->count == 0 || id < directory->groups[0].first_id)
+        return directory->count;
+    if (id - directory->groups[0].first_id < directory->rows) {
+        size_t guess = (size_t)(id - directory->groups[0].first_id) / BLOCK_ROWS;
+
+        if (guess < directory->count && id >= directory->groups[guess].first_id &&
+            id - directory->groups[guess].first_id < directory->groups[guess].count)
+            return guess;
+    }
+    group = columns_first_group(directory, id);
+    return group < directory->count && id >= directory->groups[group].first_id ? group
+                                                                               : directory->count;
 }
 
 /* In the group.  */

@@ -98,6 +98,8 @@ int columns_view(struct store_columns *columns, enum columns_table table, size_t
 /* The group that has a row, or an id; directory->count if there is none.  */
 size_t columns_group_of_row(const struct columns_directory *directory, int64_t row);
 size_t columns_group_of_id(const struct columns_directory *directory, int64_t id);
+/* The first group that has an id of at least that; directory->count if there is none.  */
+size_t columns_first_group(const struct columns_directory *directory, int64_t id);
 
 /* The first row whose value is at least that, in a column whose values grow; the number of rows if
  * there is none.  *hint is a group where it may be, and becomes the one where it is.  SQLite's

@@ -405,20 +405,12 @@ static int start_id(struct columns_cursor *cursor, sqlite3_value *value)
 /* The row of the first id that is at least that.  */
 static int64_t row_of_id(const struct columns_directory *directory, int64_t id)
 {
-    size_t low = 0, high = directory->count;
+    size_t group = columns_first_group(directory, id);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (id >= directory->groups[middle].first_id + (int64_t)directory->groups[middle].count)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == directory->count)
+    if (group == directory->count)
         return directory->rows;
-    return directory->groups[low].first_row +
-           (id > directory->groups[low].first_id ? id - directory->groups[low].first_id : 0);
+    return directory->groups[group].first_row +
+           (id > directory->groups[group].first_id ? id - directory->groups[group].first_id : 0);
 }
 
 static void narrow_ids(struct columns_cursor *cursor, int64_t low, int64_t high)

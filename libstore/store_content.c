@@ -12,7 +12,9 @@ static enum store_status result(const struct store *store, int code, struct stor
 
 enum store_status store_add_functions(struct store *store, struct store_error *error)
 {
-    return result(store, functions_register(store->db), error);
+    struct columns_scanner scanner = { .store = store, .scan = columns_scan };
+
+    return result(store, functions_register(store->db, &scanner), error);
 }
 
 unsigned store_filter_given(const struct store_filter *filter)

@@ -151,7 +151,7 @@ START_TEST(functions_answer_or_say_that_memory_is_short)
 
         ck_assert_int_eq(ask(store_sqlite(opened), "SELECT count(*) FROM slice", text), SQLITE_OK);
         allocation_fail_at(n);
-        code = functions_register(store_sqlite(opened));
+        code = functions_register(store_sqlite(opened), NULL);
         if (code == SQLITE_OK)
             code = ask(store_sqlite(opened), questions[_i], text);
         asked = allocation_count();
@@ -199,6 +199,8 @@ static const char *const column_questions[] = {
     "SELECT d.* FROM slice AS s, descendants(s.id) AS d",
     "SELECT a.* FROM slice AS s, slice_at(s.ts, 1) AS a",
     "SELECT * FROM intervals_intersect('slice', 'slice', 'track_id')",
+    "SELECT * FROM call_top WHERE from_ts = 3 AND limit_ts = 5",
+    "SELECT * FROM callsite_counts WHERE tid = 2",
 };
 
 static struct store *open_served(void)

@@ -380,6 +380,22 @@ static enum cli_exit draw(const struct settings *settings, struct store *store,
     return status;
 }
 
+/* Of one store, or of two.  */
+static enum cli_exit draw_sources(const struct settings *settings, struct source *source,
+                                  struct source *before)
+{
+    enum cli_exit status = source_use_columns(source, settings->path);
+
+    if (status == CLI_OK && before->store)
+        status = source_use_columns(before, settings->diff);
+    if (status == CLI_OK)
+        status = draw(settings, source->store, before->store);
+    source_note_damage(source, settings->path);
+    if (before->store)
+        source_note_damage(before, settings->diff);
+    return status;
+}
+
 static int run(char **argv)
 {
     struct settings settings = { .filters = FILTERS_NONE };
@@ -396,7 +412,7 @@ static int run(char **argv)
         status = cli_worse(status, source_open(&before, settings.diff, false, settings.cache));
     settings.input_is_damaged = status == CLI_DAMAGED;
     if (source.store && (!settings.diff || before.store))
-        status = cli_worse(status, draw(&settings, source.store, before.store));
+        status = cli_worse(status, draw_sources(&settings, &source, &before));
     if (status == CLI_OK)
         source_hint_names(&source, settings.path);
     source_close(&source);

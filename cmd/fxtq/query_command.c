@@ -267,20 +267,19 @@ static enum cli_exit ask(struct query *query, struct commands *commands)
     return status;
 }
 
-static enum cli_exit ask_store(struct query *query, struct store *store)
+static enum cli_exit ask_store(struct query *query, struct source *source)
 {
     struct commands commands = { .pages = false };
     struct cli_output output;
-    struct store_error error;
-    enum cli_exit status = find_capture(query, store);
+    enum cli_exit status = find_capture(query, source->store);
 
-    if (status == CLI_OK && !query->session.write && store_serve_columns(store, &error) != STORE_OK)
-        status = fxtq_complain(query->path, &error);
+    if (status == CLI_OK && !query->session.write)
+        status = source_use_columns(source, query->path);
     if (status == CLI_OK)
         status = cli_output_open(&output, NULL);
     if (status != CLI_OK)
         return status;
-    query->session.db = store_sqlite(store);
+    query->session.db = store_sqlite(source->store);
     query->session.output = &output;
     status = session_start(&query->session);
     if (status == CLI_OK) {
@@ -291,14 +290,6 @@ static enum cli_exit ask_store(struct query *query, struct store *store)
     }
     query->session.output = NULL;
     return cli_worse(status, cli_output_commit(&output));
-}
-
-static void note_damage(const struct store *store, const char *path)
-{
-    if (store_columns_damaged(store) > 0)
-        cli_note("%s: columns are damaged; the rows come from the plain tables, more slowly; to "
-                 "make the columns anew: fxtq upgrade %s",
-                 path, path);
 }
 
 int fxtq_query(char **argv)
@@ -327,8 +318,8 @@ int fxtq_query(char **argv)
         cli_usage_error("--csv-safe is for --format csv and tsv");
     status = source_open(&source, query.path, query.session.write, query.cache);
     if (source.store) {
-        status = cli_worse(status, ask_store(&query, source.store));
-        note_damage(source.store, query.path);
+        status = cli_worse(status, ask_store(&query, &source));
+        source_note_damage(&source, query.path);
     } else {
         explain_missing(query.path);
     }

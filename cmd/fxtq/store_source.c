@@ -275,6 +275,22 @@ void source_hint_names(const struct source *source, const char *path)
         cli_note("%s: no address has a symbol; to look them up: fxtq symbolize %s", path, path);
 }
 
+enum cli_exit source_use_columns(struct source *source, const char *path)
+{
+    struct store_error error;
+
+    return store_serve_columns(source->store, &error) == STORE_OK ? CLI_OK
+                                                                  : fxtq_complain(path, &error);
+}
+
+void source_note_damage(const struct source *source, const char *path)
+{
+    if (store_columns_damaged(source->store) > 0)
+        cli_note("%s: columns are damaged; the rows come from the plain tables, more slowly; to "
+                 "make the columns anew: fxtq upgrade %s",
+                 path, path);
+}
+
 void source_close(struct source *source)
 {
     store_close(source->store);

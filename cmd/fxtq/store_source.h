@@ -22,6 +22,12 @@ const char *source_take_capture(const char *operand, int64_t *capture);
 /* The same for several traces, in one store in memory; or for one store, or one trace.  */
 enum cli_exit source_open_all(struct source *source, const struct cli_texts *paths);
 
+/* Let SQL, functions and reports read the columns of the store, if it has them.  */
+enum cli_exit source_use_columns(struct source *source, const char *path);
+
+/* After the last row: where columns were damaged, say so.  */
+void source_note_damage(const struct source *source, const char *path);
+
 /* Where the store at path has addresses and no name at all, say what gives it some.  */
 void source_hint_names(const struct source *source, const char *path);
 

@@ -16,5 +16,5 @@ int sqlite3_fxtsql_init(sqlite3 *db, char **error, const sqlite3_api_routines *a
 {
     SQLITE_EXTENSION_INIT2(api);
     (void)error;
-    return functions_register(db);
+    return functions_register(db, NULL);
 }

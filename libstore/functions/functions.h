@@ -4,6 +4,7 @@
 #ifndef STORE_FUNCTIONS_FUNCTIONS_H
 #define STORE_FUNCTIONS_FUNCTIONS_H
 
+#include "libstore/columns_scan.h"
 #include "libstore/functions/shape.h"
 #include "libstore/functions/stored_stacks.h"
 
@@ -13,8 +14,9 @@
 /* What the functions of one connection know.  Freed with the last of them.  */
 struct functions {
     unsigned references;
-    sqlite3 *db;           /* borrowed: it outlives its functions */
-    struct stacks *stacks; /* NULL: not loaded yet */
+    sqlite3 *db;                    /* borrowed: it outlives its functions */
+    struct columns_scanner scanner; /* of the store that the connection is of */
+    struct stacks *stacks;          /* NULL: not loaded yet */
     /* Patterns of in_stack() that were asked for last.  */
     struct pattern {
         char *text;
@@ -66,7 +68,8 @@ int percentile_register(sqlite3 *db);
 int tables_register(sqlite3 *db, struct functions *functions);
 int timeline_register(sqlite3 *db, struct functions *functions);
 
-/* All of them.  Returns SQLite's code.  */
-int functions_register(sqlite3 *db);
+/* All of them.  scanner is that of the store whose connection it is, and is copied; NULL: libstore
+ * has not opened it.  Returns SQLite's code.  */
+int functions_register(sqlite3 *db, const struct columns_scanner *scanner);
 
 #endif /* STORE_FUNCTIONS_FUNCTIONS_H */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "libstore/functions/functions.h"
-#include "libstore/functions/selection.h"
+#include "libstore/functions/sample_counters.h"
 
 struct functions *functions_hold(struct functions *functions)
 {
@@ -115,7 +115,7 @@ void functions_fail(sqlite3_context *context, int code, char *error)
     sqlite3_free(error);
 }
 
-int functions_register(sqlite3 *db)
+int functions_register(sqlite3 *db, const struct columns_scanner *scanner)
 {
     struct functions *functions = sqlite3_malloc(sizeof *functions);
     int code;
@@ -125,11 +125,13 @@ int functions_register(sqlite3 *db)
     memset(functions, 0, sizeof *functions);
     functions->references = 1;
     functions->db = db;
+    if (scanner)
+        functions->scanner = *scanner;
     code = scalar_register(db, functions);
     if (code == SQLITE_OK)
         code = percentile_register(db);
     if (code == SQLITE_OK)
-        code = selection_register(db);
+        code = counters_register(db);
     if (code == SQLITE_OK)
         code = tables_register(db, functions);
     if (code == SQLITE_OK)

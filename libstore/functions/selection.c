@@ -12,130 +12,6 @@
 /* Ids of captures that were deleted.  Ids that are made up must not cost memory.  */
 #define OWNER_GAPS_MAX (1 << 22)
 
-void amount_add(struct amount *to, const struct amount *more)
-{
-    sqlite3_int64 sum;
-
-    if (__builtin_add_overflow(to->whole, more->whole, &sum))
-        to->real += (double)more->whole; /* beyond 63 bits sums are no longer exact */
-    else
-        to->whole = sum;
-    to->real += more->real;
-}
-
-bool amount_is_zero(const struct amount *amount)
-{
-    return amount->whole == 0 && !(amount->real < 0 || amount->real > 0);
-}
-
-double amount_number(const struct amount *amount)
-{
-    return (double)amount->whole + amount->real;
-}
-
-void sums_release(struct sums *sums)
-{
-    sqlite3_free(sums->n);
-    sqlite3_free(sums->values);
-    *sums = (struct sums){ .count = 0 };
-}
-
-/* ---- The counters ---- */
-
-#define POINTER_TYPE "fxt counters"
-
-/* Where the SQL function adds to.  */
-struct counters {
-    struct sums *sums;
-    enum sums_by by;
-    uint32_t callsite_count;
-    const uint8_t *keep; /* bits of the call sites that count; NULL: all */
-    bool counts;         /* values are how many there are */
-
-    bool owner_is_thread;      /* what the fifth argument is: thread.id, else process.id */
-    const uint8_t *owner_kept; /* [owner]: it counts; NULL: all do */
-    uint32_t owner_count;
-    const uint32_t *processes; /* [thread] */
-
-    const int64_t *cpus; /* sorted; NULL: all */
-    size_t cpu_count;
-};
-
-static void add_value(struct amount *to, sqlite3_value *value, bool *is_real)
-{
-    struct amount more = { 0, 0 };
-
-    if (sqlite3_value_type(value) == SQLITE_FLOAT) {
-        more.real = sqlite3_value_double(value);
-        *is_real = true;
-    } else {
-        more.whole = sqlite3_value_int64(value); /* 0 for NULL: a weight that is not known */
-    }
-    amount_add(to, &more);
-}
-
-static bool cpu_counts(const struct counters *counters, sqlite3_value *cpu)
-{
-    return !counters->cpus ||
-           (sqlite3_value_type(cpu) != SQLITE_NULL &&
-            cpu_list_has(counters->cpus, counters->cpu_count, sqlite3_value_int64(cpu)));
-}
-
-/* The counter that a sample of owner and call site belongs to; false: none.  */
-static bool counter_of(const struct counters *counters, sqlite3_int64 callsite, sqlite3_int64 owner,
-                       uint32_t *counter)
-{
-    sqlite3_int64 index = callsite;
-
-    if (callsite < 0 || callsite > counters->callsite_count)
-        return false;
-    if (counters->keep && !(counters->keep[callsite >> 3] >> (callsite & 7) & 1))
-        return false;
-    if (counters->owner_kept &&
-        (owner < 0 || owner > counters->owner_count || !counters->owner_kept[owner]))
-        return false;
-    if (counters->by != SUMS_BY_CALLSITE)
-        index = owner;
-    if (counters->by == SUMS_BY_PROCESS && counters->owner_is_thread) {
-        if (owner < 0 || owner > counters->owner_count)
-            return false;
-        index = (sqlite3_int64)counters->processes[owner];
-    }
-    *counter = (uint32_t)index;
-    return index >= 0 && index <= counters->sums->count;
-}
-
-/* fxt_add(counters, callsite, n, value [, owner [, cpu]]), an aggregate.  */
-static void step_add(sqlite3_context *context, int count, sqlite3_value **values)
-{
-    struct counters *counters = sqlite3_value_pointer(values[0], POINTER_TYPE);
-    sqlite3_int64 owner = count > 4 ? sqlite3_value_int64(values[4]) : 0;
-    uint32_t counter;
-
-    (void)context;
-    if (!counters || (count > 5 && !cpu_counts(counters, values[5])) ||
-        !counter_of(counters, sqlite3_value_int64(values[1]), owner, &counter))
-        return;
-    add_value(&counters->sums->n[counter], values[2], &counters->sums->n_is_real);
-    add_value(&counters->sums->values[counter], values[counters->counts ? 2 : 3],
-              &counters->sums->values_are_real);
-}
-
-static void finish_add(sqlite3_context *context)
-{
-    sqlite3_result_null(context);
-}
-
-int selection_register(sqlite3 *db)
-{
-    int code = SQLITE_OK;
-
-    for (int arguments = 4; arguments <= 6 && code == SQLITE_OK; arguments++)
-        code = sqlite3_create_function_v2(db, "fxt_add", arguments, SQLITE_UTF8 | SQLITE_DIRECTONLY,
-                                          NULL, NULL, step_add, finish_add, NULL);
-    return code;
-}
-
 /* ---- One selection ---- */
 
 struct job {
@@ -174,7 +50,7 @@ static int run(struct job *job, const char *sql, const sqlite3_int64 *numbers, i
     int code = sqlite3_prepare_v2(job->db, sql, -1, &statement, NULL);
 
     if (code == SQLITE_OK)
-        code = sqlite3_bind_pointer(statement, 1, &job->counters, POINTER_TYPE, NULL);
+        code = sqlite3_bind_pointer(statement, 1, &job->counters, COUNTERS_POINTER, NULL);
     for (int i = 0; i < count && code == SQLITE_OK; i++)
         code = sqlite3_bind_int64(statement, i + 2, numbers[i]);
     while (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW)
@@ -409,11 +285,26 @@ static void find_owner_range(const struct job *job, sqlite3_int64 *least, sqlite
     }
 }
 
+/* The same from the columns of the store, if it has them: ids and owners are numbers[0] to [3].  */
+static int add_columns(struct job *job, const sqlite3_int64 numbers[4], bool has_owners,
+                       bool *added)
+{
+    struct counters_range range = { .first = numbers[0],
+                                    .limit = numbers[1],
+                                    .has_owners = has_owners,
+                                    .least_owner = numbers[2],
+                                    .most_owner = numbers[3],
+                                    .sample_type_id = job->one_of_types ? job->type.id : 0 };
+
+    return counters_add_columns(&job->counters, job->selection->scanner, &range, added);
+}
+
 static int add_sample_range(struct job *job, sqlite3_int64 first, sqlite3_int64 limit)
 {
     const struct selection *selection = job->selection;
     bool all = !job->counters.owner_kept && job->counters.by == SUMS_BY_CALLSITE;
     sqlite3_int64 numbers[7] = { first, limit };
+    bool is_added = false;
     int code = SQLITE_OK;
 
     if (selection->has_from)
@@ -423,6 +314,9 @@ static int add_sample_range(struct job *job, sqlite3_int64 first, sqlite3_int64 
     if (code != SQLITE_OK)
         return code;
     find_owner_range(job, &numbers[2], &numbers[3]);
+    code = add_columns(job, numbers, !all || selection->cpus, &is_added);
+    if (code != SQLITE_OK || is_added)
+        return code;
     if (selection->cpus) {
         numbers[4] = job->cpus[0];
         numbers[5] = job->cpus[job->counters.cpu_count - 1];

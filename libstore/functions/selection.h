@@ -1,15 +1,16 @@
 /* selection.h - samples added up by call site, thread or process, filtered.
  *
  * Without a filter on time, threads or CPUs the sums are in the store already (callsite_sum); with
- * one, the samples are read, and added to dense counters by an SQL function, so that no row leaves
- * SQLite.  */
+ * one, the samples are read, from columns if the store is served from them.  */
 #ifndef STORE_FUNCTIONS_SELECTION_H
 #define STORE_FUNCTIONS_SELECTION_H
 
+#include "libstore/functions/sample_counters.h"
 #include "libstore/functions/stored_stacks.h"
 
 /* What to add up.  NULL, 0 and false: no such filter.  Lists are separated by commas.  */
 struct selection {
+    const struct columns_scanner *scanner; /* samples may be read from columns */
     const char *type; /* sample_type.type, or "type/unit"; NULL: the first there is */
     sqlite3_int64 capture;
     const char *focus;     /* stacks that hold a match of this pattern (pattern_match.h) */
@@ -22,32 +23,9 @@ struct selection {
     const char *comms; /* names of threads; of processes where a sample has no thread */
 };
 
-/* A sum of integers and reals: exact as long as there are only integers.  */
-struct amount {
-    sqlite3_int64 whole;
-    double real;
-};
-
-enum sums_by { SUMS_BY_CALLSITE, SUMS_BY_THREAD, SUMS_BY_PROCESS };
-
-struct sums {
-    uint32_t count;        /* ids are 0..count */
-    struct amount *n;      /* samples, allocations, slices */
-    struct amount *values; /* of the sample type */
-    bool n_is_real, values_are_real;
-};
-
 /* Add up.  stacks must be current and named.  Returns SQLITE_OK or an error, with *error as in
  * stored_stacks.h.  */
 int selection_add_up(sqlite3 *db, const struct stacks *stacks, const struct selection *selection,
                      enum sums_by by, struct sums *sums, char **error);
-void sums_release(struct sums *sums);
-
-void amount_add(struct amount *to, const struct amount *more);
-bool amount_is_zero(const struct amount *amount);
-double amount_number(const struct amount *amount);
-
-/* The SQL function it adds with.  */
-int selection_register(sqlite3 *db);
 
 #endif /* STORE_FUNCTIONS_SELECTION_H */

@@ -234,12 +234,14 @@ static int list_argument(const struct cursor *cursor, enum argument argument, co
     return SQLITE_OK;
 }
 
-static int read_selection(const struct cursor *cursor, struct selection *selection, char **error)
+static int read_selection(const struct cursor *cursor, const struct columns_scanner *scanner,
+                          struct selection *selection, char **error)
 {
     bool given;
     int code;
 
-    *selection = (struct selection){ .type = text_argument(cursor, TYPE),
+    *selection = (struct selection){ .scanner = scanner,
+                                     .type = text_argument(cursor, TYPE),
                                      .focus = text_argument(cursor, FOCUS),
                                      .ignore = text_argument(cursor, IGNORE),
                                      .hide = text_argument(cursor, HIDE),
@@ -321,7 +323,7 @@ static int answer(struct cursor *cursor, const struct table *table, char **error
     size_t by = 0;
     int code;
 
-    code = read_selection(cursor, &selection, error);
+    code = read_selection(cursor, &table->functions->scanner, &selection, error);
     if (code != SQLITE_OK)
         return code;
     while (by_name && by < 6 && strcmp(names[by], by_name) != 0)

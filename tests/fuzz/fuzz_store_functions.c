@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!db) {
         db = fuzz_small_store(false);
-        HOLD(functions_register(db) == SQLITE_OK);
+        HOLD(functions_register(db, NULL) == SQLITE_OK);
     }
     if (is_costly(data, size))
         return 0;

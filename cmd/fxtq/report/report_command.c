@@ -321,20 +321,22 @@ static enum cli_exit run(struct settings *settings, struct session *session, str
                                              : print_rows(settings, session, store);
 }
 
-static enum cli_exit run_on_store(struct settings *settings, struct store *store)
+static enum cli_exit run_on_store(struct settings *settings, struct source *source)
 {
     struct cli_output output;
-    struct session session = { .db = store_sqlite(store),
+    struct session session = { .db = store_sqlite(source->store),
                                .timeout_s = settings->timeout_s,
                                .output = &output };
     enum cli_exit status = cli_output_open(&output, NULL);
 
     if (status == CLI_OK)
+        status = source_use_columns(source, settings->path);
+    if (status == CLI_OK)
         status = session_start(&session);
     if (status == CLI_OK) {
         session_begin_statement(&session);
         interrupt_catch();
-        status = run(settings, &session, store);
+        status = run(settings, &session, source->store);
         session_end(&session);
     }
     return cli_worse(status, cli_output_commit(&output));
@@ -451,8 +453,10 @@ static int run_report(char **argv)
     check_options(&settings);
     settings.path = source_take_capture(settings.path, &settings.filters.filter.capture);
     status = source_open(&source, settings.path, false, settings.cache);
-    if (source.store)
-        status = cli_worse(status, run_on_store(&settings, source.store));
+    if (source.store) {
+        status = cli_worse(status, run_on_store(&settings, &source));
+        source_note_damage(&source, settings.path);
+    }
     if (status == CLI_OK && settings.output == REPORT_AS_TEXT && settings.about->has_names)
         source_hint_names(&source, settings.path);
     source_close(&source);
