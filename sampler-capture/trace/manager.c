@@ -20,9 +20,9 @@
 
 #define MOST_PROVIDERS  4096
 #define MOST_REGISTERED 100000
-#define START_NS        UINT64_C(5000000000)
-#define ACCEPT_NS       UINT64_C(100000000) /* until connections are looked at again */
-#define MOST_PACKETS    64                  /* of one provider in a round */
+#define START_NS        UINT64_C(5000000000) /* who takes longer is named */
+#define ACCEPT_NS       UINT64_C(100000000)  /* until connections are looked at again */
+#define MOST_PACKETS    64                   /* of one provider in a round */
 
 static uint64_t monotonic_ns(void)
 {
@@ -553,33 +553,46 @@ static void tell_slow(struct provider *provider)
     provider->told_slow = true;
 }
 
-static void check_times(struct manager *manager)
+static void tell_waiting(struct provider *provider)
 {
-    uint64_t now = manager->now_ns();
+    if (!provider->told_waiting)
+        cli_warning("%s (%" PRIu64 "): has not stopped within 5 seconds; it is waited for, see "
+                    "--stop-timeout",
+                    manager_shown(provider), provider->pid);
+    provider->told_waiting = true;
+}
 
-    for (size_t i = 0; i < manager->count; i++) {
-        struct provider *provider = manager->providers[i];
-        uint64_t waited_ns = now - provider->since_ns;
-
-        if (provider->state == PROVIDER_STARTING && waited_ns > START_NS &&
-            manager->phase == PHASE_STARTED)
-            tell_slow(provider);
-        if (provider->state == PROVIDER_CONNECTED && waited_ns > START_NS)
-            end(manager, provider);
-        if (manager->phase < PHASE_STOPPING || waited_ns <= manager->options->wait_ns)
-            continue;
-        if (provider->state == PROVIDER_STARTING || provider->state == PROVIDER_STOPPING) {
-            write_rest(manager, provider);
-            if (!provider->unreadable)
-                cli_warning(
-                    "%s (%" PRIu64 "): %s", manager_shown(provider), provider->pid,
+/* It is not asked to end in an orderly way, which takes as long again.  */
+static void leave_behind(struct manager *manager, struct provider *provider)
+{
+    write_rest(manager, provider);
+    if (!provider->unreadable)
+        cli_warning("%s (%" PRIu64 "): %s", manager_shown(provider), provider->pid,
                     provider->was_started
                         ? "did not stop in time; the trace has the events that it wrote until now"
                         : "has not begun to record; the trace has none of its events");
-            terminate(manager, provider);
-        } else if (provider->state == PROVIDER_TERMINATING) {
+    terminate(manager, provider);
+    end(manager, provider);
+}
+
+static void check_time(struct manager *manager, struct provider *provider)
+{
+    uint64_t waited_ns = manager->now_ns() - provider->since_ns;
+    bool stops = provider->state == PROVIDER_STARTING || provider->state == PROVIDER_STOPPING;
+
+    if (provider->state == PROVIDER_CONNECTED && waited_ns > START_NS) {
+        end(manager, provider);
+    } else if (manager->phase < PHASE_STOPPING) {
+        if (provider->state == PROVIDER_STARTING && waited_ns > START_NS &&
+            manager->phase == PHASE_STARTED)
+            tell_slow(provider);
+    } else if (waited_ns > manager->options->wait_ns) {
+        if (stops)
+            leave_behind(manager, provider);
+        else if (provider->state == PROVIDER_TERMINATING)
             end(manager, provider);
-        }
+    } else if (stops && waited_ns > START_NS) {
+        tell_waiting(provider);
     }
 }
 
@@ -640,7 +653,8 @@ void manager_round(struct manager *manager, int extra_fd, int timeout_ms)
     }
     if (manager->polled[1].revents && manager->phase <= PHASE_STARTED)
         accept_all(manager);
-    check_times(manager);
+    for (size_t i = 0; i < manager->count; i++)
+        check_time(manager, manager->providers[i]);
     if (manager->phase == PHASE_STOPPING)
         go_on_stopping(manager);
     put_away(manager);

@@ -44,7 +44,7 @@ struct provider {
     bool has_own_size; /* of --provider, not of --buffer-size */
     struct transfer transfer;
     uint64_t since_ns; /* of the state */
-    bool introduced, was_started, written, told_slow, answered;
+    bool introduced, was_started, written, told_slow, told_waiting, answered;
     bool unreadable; /* the header of its buffer was damaged at the end */
     uint64_t alerts;
     struct transfer_header header; /* as it was at the end */
