@@ -161,11 +161,23 @@ static bool can_order(const struct plan *plan)
     return true;
 }
 
+/* Whether the order is that of one column, and of ids among equal values.  */
+static bool has_one_key(const struct plan *plan)
+{
+    const sqlite3_index_info *info = plan->info;
+    struct columns_key key;
+
+    return info->nOrderBy == 1 ||
+           (info->nOrderBy == 2 && !info->aOrderBy[1].desc &&
+            columns_key_of(plan->table->served, info->aOrderBy[1].iColumn, false, &key) &&
+            key.is_id);
+}
+
 /* Rows that no condition chooses, by one key: as many as the query wants.  SQLite skips those of
  * OFFSET itself.  */
 static void take_limit(struct plan *plan)
 {
-    if (plan->conditions > 0 || plan->others > 0 || plan->info->nOrderBy != 1)
+    if (plan->conditions > 0 || plan->others > 0 || !has_one_key(plan))
         return;
     for (int i = 0; i < plan->info->nConstraint; i++)
         if (!plan->info->aConstraint[i].usable)

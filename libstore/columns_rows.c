@@ -518,6 +518,10 @@ static bool read_keys(struct columns_cursor *cursor, const char *text, struct wa
         if (key->is_id)
             break; /* no two rows are equal */
     }
+    /* Rows are sorted in the order of their ids, and equal ones keep it.  */
+    if (wanted->key_count > 1 && wanted->keys[wanted->key_count - 1].is_id &&
+        !wanted->keys[wanted->key_count - 1].is_descending)
+        wanted->key_count--;
     return true;
 }
 
@@ -581,7 +585,7 @@ static bool is_natural(const struct columns_cursor *cursor, const struct wanted 
     if (wanted->key_count == 0 || key->is_id)
         return true;
     return key->text < 0 && !key->is_descending && (source->sorted >> key->column & 1) &&
-           (wanted->key_count == 1 || (wanted->keys[1].is_id && !wanted->keys[1].is_descending));
+           wanted->key_count == 1;
 }
 
 static int gather(struct columns_cursor *cursor, uint32_t **rows, size_t *count)

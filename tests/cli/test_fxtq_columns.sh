@@ -39,6 +39,10 @@ for table in slice_data counter sched_slice thread_wait cpu_sample; do
     cmp -s a b || fail "$table: $(cat a b)"
 done
 
+# The first rows by a column are chosen without sorting all, also if ids order equal ones.
+"$fxtq" --no-header spans.fxtq "EXPLAIN QUERY PLAN SELECT id FROM slice ORDER BY dur DESC, id LIMIT 10" >out
+grep -q 'SCAN slice VIRTUAL TABLE INDEX 0:L.*/-C+A' out || fail "longest slices, by id: $(cat out)"
+
 # Arguments of the begins and of the ends of slices; keys that are missing; values that are not of their type.
 cp every.fxtq args.fxtq
 "$fxtq" import -q events.fxt -o args.fxtq
