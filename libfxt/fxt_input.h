@@ -140,7 +140,7 @@ struct fxt_input {
     uint64_t damage_count;
     uint64_t damaged_at; /* the first, in the trace */
     struct fxt_place *places;
-    size_t place_count;
+    size_t place_count, place_capacity;
     struct fxt_engine engine;
 
     /* What goes out next, in this order.  */

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 /* Size fields (section 1.1): words, the header included.  */
 #define MAX_WORDS       4095u
 #define MAX_LARGE_WORDS UINT32_MAX
 
 /* The buffer's first size: most records fit.  */
-#define FIRST_CAPACITY 512u
 
 void writer_fail(struct fxt_writer *writer, enum fxt_status status, const char *format, ...)
 {
@@ -42,6 +42,7 @@ static uint8_t *extend(struct fxt_writer *writer, uint64_t size)
 {
     const uint64_t limit = (uint64_t)MAX_LARGE_WORDS * 8;
     uint8_t *room;
+    size_t needed;
 
     if (writer->failure.status != FXT_OK)
         return NULL;
@@ -50,19 +51,10 @@ static uint8_t *extend(struct fxt_writer *writer, uint64_t size)
                     (unsigned long long)size);
         return NULL;
     }
-    if (size > writer->capacity - writer->used) {
-        size_t capacity = writer->used + (size_t)size;
-        if (capacity < FIRST_CAPACITY)
-            capacity = FIRST_CAPACITY;
-        if (capacity < 2 * writer->capacity)
-            capacity = 2 * writer->capacity;
-        room = realloc(writer->bytes, capacity);
-        if (!room) {
-            writer_fail(writer, FXT_NO_MEMORY, "out of memory for %zu bytes of a record", capacity);
-            return NULL;
-        }
-        writer->bytes = room;
-        writer->capacity = capacity;
+    needed = writer->used + (size_t)size;
+    if (!base_make_room(&writer->bytes, &writer->capacity, needed < 512 ? 512 : needed, 1)) {
+        writer_fail(writer, FXT_NO_MEMORY, "out of memory for %zu bytes of a record", needed);
+        return NULL;
     }
     room = writer->bytes + writer->used;
     writer->used += (size_t)size;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "libfxt/fxt_input.h"
 #include "libfxt/trace_format.h"
 
@@ -342,17 +343,11 @@ static enum fxt_status hold(struct fxt_input *input, const struct fxt_segment *s
     while (status == FXT_OK && *size < segment->size) {
         size_t length;
 
-        if (*size == capacity) { /* follows what is really there */
-            size_t more = capacity ? 2 * capacity : 65536;
-            uint8_t *bytes;
-
-            capacity = more < segment->size ? more : (size_t)segment->size;
-            bytes = realloc(*out, capacity);
-            if (!bytes)
-                return FXT_NO_MEMORY;
-            *out = bytes;
-        }
-        status = read_here(input, *out + *size, capacity - *size, &length);
+        /* Room follows what is really there.  */
+        if (!base_make_room(out, &capacity, *size ? *size + 1 : 65536, 1))
+            return FXT_NO_MEMORY;
+        length = capacity < segment->size ? capacity : (size_t)segment->size;
+        status = read_here(input, *out + *size, length - *size, &length);
         *size += length;
     }
     return status == FXT_END ? FXT_OK : status;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/grow.h"
 #include "libfxt/fxt_input.h"
 
 #define WINDOW_BYTES ((size_t)128 * 1024)
@@ -64,24 +65,13 @@ enum fxt_status fxt_parts_take(struct fxt_input *input, uint8_t *buffer, size_t 
 /* Room for needed bytes from begin on, and for one more than there are.  */
 static bool make_room(struct fxt_input *input, size_t needed)
 {
-    size_t capacity = input->capacity ? input->capacity : WINDOW_BYTES;
-    uint8_t *window;
-
     if (input->begin > 0) {
         memmove(input->window, input->window + input->begin, input->end - input->begin);
         input->end -= input->begin;
         input->begin = 0;
     }
-    while (capacity < needed) /* at most FXT_LONGEST */
-        capacity *= 2;
-    if (capacity == input->capacity)
-        return true;
-    window = realloc(input->window, capacity);
-    if (!window)
-        return false;
-    input->window = window;
-    input->capacity = capacity;
-    return true;
+    return base_make_room(&input->window, &input->capacity, /* at most FXT_LONGEST */
+                          needed < WINDOW_BYTES ? WINDOW_BYTES : needed, 1);
 }
 
 /* More bytes into the window, which has room.  FXT_OK or FXT_NO_MEMORY.  */
@@ -135,7 +125,6 @@ static enum fxt_status add_place(struct fxt_input *input, uint64_t part_offset, 
 {
     struct fxt_place place = { input->given, part_offset, input->part, made };
     size_t count = input->place_count;
-    struct fxt_place *places;
 
     if (count > 0) {
         const struct fxt_place *last = &input->places[count - 1];
@@ -144,12 +133,8 @@ static enum fxt_status add_place(struct fxt_input *input, uint64_t part_offset, 
             (made || place.offset - last->offset == part_offset - last->part_offset))
             return FXT_OK; /* it goes on */
     }
-    if ((count & (count - 1)) == 0) { /* full: room is a power of two */
-        places = realloc(input->places, (count ? 2 * count : 1) * sizeof *places);
-        if (!places)
-            return FXT_NO_MEMORY;
-        input->places = places;
-    }
+    if (!base_make_room(&input->places, &input->place_capacity, count + 1, sizeof place))
+        return FXT_NO_MEMORY;
     input->places[input->place_count++] = place;
     return FXT_OK;
 }

@@ -5,6 +5,7 @@
 
 #include <zstd.h>
 
+#include "base/grow.h"
 #include "libperf/perf_internal.h"
 
 /* What a record of 64 KiB may become: records that compress better than 512 times hold nothing.  */
@@ -18,17 +19,7 @@ static bool make_room(struct perf_expansion *expansion, size_t size)
         memmove(expansion->bytes, expansion->bytes + expansion->start, there);
     expansion->start = 0;
     expansion->limit = there;
-    if (size > expansion->capacity - there) {
-        size_t wanted = 2 * expansion->capacity > there + size ? 2 * expansion->capacity
-                                                               : there + size;
-        uint8_t *bigger = realloc(expansion->bytes, wanted);
-
-        if (!bigger)
-            return false;
-        expansion->bytes = bigger;
-        expansion->capacity = wanted;
-    }
-    return true;
+    return base_make_room(&expansion->bytes, &expansion->capacity, there + size, 1);
 }
 
 /* Decompress all of input; false when it makes no sense, or too much.  */

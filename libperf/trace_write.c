@@ -107,13 +107,12 @@ bool trace_to_cpu(struct perf_trace *trace, uint32_t cpu)
     if (cpu < trace->cpu_count && trace->cpus[cpu])
         return switch_to(trace, cpu + 1);
     if (cpu >= trace->cpu_count) {
-        bool *cpus = realloc(trace->cpus, (size_t)cpu + 1);
+        size_t room = trace->cpu_count;
 
-        if (!cpus)
+        if (!base_make_room(&trace->cpus, &room, (size_t)cpu + 1, 1))
             return false;
-        memset(cpus + trace->cpu_count, 0, cpu + 1 - trace->cpu_count);
-        trace->cpus = cpus;
-        trace->cpu_count = (size_t)cpu + 1;
+        memset(trace->cpus + trace->cpu_count, 0, room - trace->cpu_count);
+        trace->cpu_count = room;
     }
     trace->cpus[cpu] = true;
     (void)snprintf(name, sizeof name, "cpu-%u", cpu);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "libstore/row_batch.h"
 #include "libstore/store_tables.h"
 
@@ -29,21 +30,8 @@ void store_batch_free(struct store_batch *batch)
 
 bool store_batch_reserve(struct store_batch *batch, size_t size)
 {
-    size_t room = batch->room ? batch->room : 4096;
-    char *bigger;
-
-    if (batch->bytes && size <= batch->room - batch->used) /* an empty text has a place too */
-        return true;
-    if (size > UINT32_MAX / 4 || batch->used > UINT32_MAX / 4)
-        return false;
-    while (room - batch->used < size)
-        room *= 2;
-    bigger = realloc(batch->bytes, room);
-    if (!bigger)
-        return false;
-    batch->bytes = bigger;
-    batch->room = room;
-    return true;
+    return size <= UINT32_MAX / 4 && batch->used <= UINT32_MAX / 4 &&
+           base_make_room(&batch->bytes, &batch->room, batch->used + size, 1);
 }
 
 /* ---- The virtual table ---- */

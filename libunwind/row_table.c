@@ -396,12 +396,10 @@ const struct unwind_report *unwind_table_report(struct unwind_table *table)
 {
     struct unwind_report *report = &table->report;
 
-    report->rules = table->rules.count;
+    report->rules = table->rules.index.used;
     report->memory_bytes = sizeof *table + table->object.frames.size +
-                           table->rows.capacity * 2 * sizeof(uint32_t) + table->rules.capacity +
-                           table->expressions.capacity +
-                           (table->rules.slot_count + table->expressions.slot_count) *
-                               sizeof(uint32_t);
+                           table->rows.capacity * 2 * sizeof(uint32_t) +
+                           pool_memory(&table->rules) + pool_memory(&table->expressions);
     if (table->is_made)
         report->rows = table->rows.count;
     return report;

@@ -8,6 +8,7 @@
 #define UNWIND_INTERNAL_H
 
 #include <fxt/unwind.h>
+#include "base/index.h"
 #include "libunwind/cfi/cfi.h"
 
 /* Fill *error, which may be NULL, and return status.  */
@@ -16,20 +17,21 @@ enum unwind_status unwind_fail(struct unwind_error *error, enum unwind_status st
 
 /* ---- Byte strings, each once (rule_pool.c) ---- */
 
-#define POOL_LIMIT ((size_t)64 << 20) /* bytes, with its hash table */
+/* At most, so that a pool and its index take up to 64 MiB.  */
+#define POOL_BYTES   ((size_t)32 << 20)
+#define POOL_STRINGS ((size_t)1 << 20)
 
 /* All zero is empty.  */
 struct pool {
     uint8_t *bytes;
     size_t used, capacity;
-    uint32_t *slots; /* hash table of offsets, at most half full; 0 is a free one */
-    size_t slot_count;
-    size_t count;
-    bool failed; /* an allocation has: not the limit */
+    struct base_index index; /* ids are offsets; index.used strings */
+    bool failed;             /* an allocation has: not the limit */
 };
 
 /* Where the one copy of size bytes begins, aligned to 4; 0: no memory, or the limit.  */
 uint32_t pool_intern(struct pool *pool, const void *bytes, size_t size);
+size_t pool_memory(const struct pool *pool); /* bytes */
 void pool_release(struct pool *pool);
 
 /* ---- Rules ---- */

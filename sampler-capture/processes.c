@@ -1,5 +1,6 @@
 #include "sampler-capture/processes.h"
 
+#include "base/grow.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static void set_name(char name[TASK_NAME_SIZE], bool *written, const char *text)
 /* What is in the trace under the present name stays so.  False when there is no memory.  */
 static bool rename_thread(struct process_table *table, struct thread *thread, const char *text)
 {
-    struct thread_name next = { .written = false }, *names;
+    struct thread_name next = { .written = false };
 
     if (!thread->name.sampled || strncmp(thread->name.text, text, TASK_NAME_SIZE - 1) == 0) {
         set_name(thread->name.text, &thread->name.written, text);
@@ -38,13 +39,11 @@ static bool rename_thread(struct process_table *table, struct thread *thread, co
         set_name(thread->name.text, &thread->name.written, text);
         return true;
     }
-    names = reallocarray(thread->names, thread->name_count + 1, sizeof *names);
-    if (!names)
+    if (!base_make_room(&thread->names, &thread->name_capacity, thread->name_count + 1,
+                        sizeof *thread->names) ||
+        !id_table_begin(&table->threads, thread->tid, thread, &next.koid))
         return false;
-    thread->names = names;
-    if (!id_table_begin(&table->threads, thread->tid, thread, &next.koid))
-        return false;
-    names[thread->name_count++] = thread->name;
+    thread->names[thread->name_count++] = thread->name;
     set_name(next.text, &next.written, text);
     thread->name = next;
     return true;
@@ -333,7 +332,6 @@ bool process_module_id(struct process *process, const struct module *module, uin
                        bool *is_new)
 {
     uint32_t candidate = module->serial;
-    struct known_module *known;
 
     for (size_t i = 0; i < process->known_count; i++) {
         if (process->known[i].module == module) {
@@ -346,13 +344,9 @@ bool process_module_id(struct process *process, const struct module *module, uin
         return false;
     while (candidate >= MODULE_IDS || is_taken(process, candidate))
         candidate = process->next_local_id++ % MODULE_IDS;
-    if ((process->known_count & (process->known_count - 1)) == 0) { /* full at powers of two */
-        size_t capacity = process->known_count ? 2 * process->known_count : 1;
-        known = reallocarray(process->known, capacity, sizeof *known);
-        if (!known)
-            return false;
-        process->known = known;
-    }
+    if (!base_make_room(&process->known, &process->known_capacity, process->known_count + 1,
+                        sizeof *process->known))
+        return false;
     *id = (uint16_t)candidate;
     *is_new = true;
     process->known[process->known_count++] = (struct known_module){ module, *id };

@@ -34,7 +34,7 @@ struct process {
     bool name_written;
     struct address_map map;
     struct known_module *known; /* owned; in the order in which they were written */
-    size_t known_count;
+    size_t known_count, known_capacity;
     uint32_t next_local_id; /* where to look for a number once they repeat over the file */
     struct thread *threads; /* owned list of the living */
     bool sampled;           /* it has a sample in the trace */
@@ -54,7 +54,7 @@ struct thread {
     uint32_t tid;
     struct thread_name name;
     struct thread_name *names; /* owned; those that it had before */
-    size_t name_count;
+    size_t name_count, name_capacity;
     bool sampled; /* under any name */
     struct process *process;
     struct thread *next;

@@ -162,11 +162,11 @@ size_t cli_choice(const char *option, const char *text, const char *const *names
 /* A growing list of pointers or numbers taken from repeated options.  */
 struct cli_texts {
     const char **items;
-    size_t count;
+    size_t count, capacity;
 };
 struct cli_numbers {
     uint64_t *items;
-    size_t count;
+    size_t count, capacity;
 };
 void cli_texts_add(struct cli_texts *texts, const char *text);
 void cli_numbers_add(struct cli_numbers *numbers, uint64_t number);

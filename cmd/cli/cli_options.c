@@ -312,20 +312,9 @@ size_t cli_choice(const char *option, const char *text, const char *const *names
     cli_usage_error("%s: '%s' is not one of %s", option, text, list);
 }
 
-/* Room for one more item; the count doubles as the capacity: a new block at every power of two.  */
-static void *room_for_one(void *items, size_t count, size_t size)
-{
-    if (count & (count - 1))
-        return items;
-    items = reallocarray(items, count ? 2 * count : 1, size);
-    if (!items)
-        cli_out_of_memory();
-    return items;
-}
-
 void cli_texts_add(struct cli_texts *texts, const char *text)
 {
-    texts->items = room_for_one(texts->items, texts->count, sizeof *texts->items);
+    texts->items = cli_grow(texts->items, &texts->capacity, texts->count + 1, sizeof *texts->items);
     texts->items[texts->count++] = text;
 }
 
@@ -337,6 +326,7 @@ void cli_map_set(struct base_map *map, uint64_t key, uint64_t value)
 
 void cli_numbers_add(struct cli_numbers *numbers, uint64_t number)
 {
-    numbers->items = room_for_one(numbers->items, numbers->count, sizeof *numbers->items);
+    numbers->items = cli_grow(numbers->items, &numbers->capacity, numbers->count + 1,
+                              sizeof *numbers->items);
     numbers->items[numbers->count++] = number;
 }

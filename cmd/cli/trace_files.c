@@ -31,7 +31,7 @@ struct file {
 
 struct files {
     struct file *items;
-    size_t count;
+    size_t count, capacity;
 };
 
 static char *copy(const char *text)
@@ -41,16 +41,7 @@ static char *copy(const char *text)
 
 static void add_file(struct files *files, char *path, const char *operand)
 {
-    size_t count = files->count;
-
-    if ((count & (count - 1)) == 0) { /* full: room is a power of two */
-        struct file *items = cli_allocate(count ? 2 * count : 1, sizeof *items);
-
-        if (count > 0)
-            memcpy(items, files->items, count * sizeof *items);
-        free(files->items);
-        files->items = items;
-    }
+    files->items = cli_grow(files->items, &files->capacity, files->count + 1, sizeof *files->items);
     files->items[files->count++] = (struct file){ .path = path, .operand = operand };
 }
 

@@ -21,7 +21,7 @@ struct perf_dump {
     struct perf_data *data;
     uint64_t kinds[128];
     uint64_t *events; /* samples of each */
-    size_t event_count;
+    size_t event_count, event_capacity;
     uint64_t total, lost;
     bool has_time;
     uint64_t first_ns, last_ns;
@@ -306,12 +306,9 @@ static void count(struct perf_dump *dump, const struct perf_data_record *record)
         dump->lost += record->lost;
     if (record->kind != PERF_DATA_SAMPLE)
         return;
-    if (events > dump->event_count) {
-        dump->events = cli_checked(realloc(dump->events, events * sizeof *dump->events));
-        memset(dump->events + dump->event_count, 0,
-               (events - dump->event_count) * sizeof *dump->events);
-        dump->event_count = events;
-    }
+    dump->events = cli_grow(dump->events, &dump->event_capacity, events, sizeof *dump->events);
+    for (; dump->event_count < events; dump->event_count++)
+        dump->events[dump->event_count] = 0;
     dump->events[record->event]++;
 }
 

@@ -126,9 +126,9 @@ struct object {
 struct objects {
     struct cli_symbols *symbols; /* the caller's */
     struct sym_session *session;
-    void *by_name; /* tree of tsearch() */
+    struct base_index by_name; /* ids: index plus 1 */
     struct object **items;
-    size_t count;
+    size_t count, capacity;
     struct object *last;  /* the one asked for last: often the next one too */
     bool llvm_messages;   /* "error: 'NAME': ...": scripts look for them */
     bool lacks_file;      /* one that was named does not exist */

@@ -1,6 +1,5 @@
 /* The objects that were asked about.  */
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,14 +27,9 @@ void objects_open(struct objects *objects, struct cli_symbols *symbols)
     cli_bounds_begin(&none); /* which opening symbols lifts: here they are the input */
 }
 
-static void free_nothing(void *node)
-{
-    (void)node; /* the items own them */
-}
-
 void objects_close(struct objects *objects)
 {
-    tdestroy(objects->by_name, free_nothing);
+    base_index_release(&objects->by_name);
     for (size_t i = 0; i < objects->count; i++) {
         free(objects->items[i]->name);
         free(objects->items[i]->problem);
@@ -144,11 +138,21 @@ static void find_module(struct objects *objects, struct object *object, const ch
     object->narrow = report->is_32_bit;
 }
 
-static int compare_names(const void *a, const void *b)
+static uint64_t hash_name(const char *name)
 {
-    const struct object *left = a, *right = b;
+    return base_hash_bytes(name, strlen(name));
+}
 
-    return strcmp(left->name, right->name);
+static struct object *find_name(const struct objects *objects, const char *name)
+{
+    uint64_t hash = hash_name(name);
+    size_t probe;
+
+    for (uint32_t id = base_index_first(&objects->by_name, hash, &probe); id;
+         id = base_index_next(&objects->by_name, hash, &probe))
+        if (strcmp(objects->items[id - 1]->name, name) == 0)
+            return objects->items[id - 1];
+    return NULL;
 }
 
 static char *name_of(const char *path, const char *build_id)
@@ -172,18 +176,13 @@ static struct object *add_object(struct objects *objects, char *name)
 {
     struct object *object = cli_allocate(1, sizeof *object);
 
-    if ((objects->count & (objects->count - 1)) == 0) { /* doubles at every power of two */
-        size_t capacity = objects->count ? 2 * objects->count : 1;
-        struct object **items = reallocarray(objects->items, capacity, sizeof(struct object *));
-
-        if (!items)
-            fail(&(struct sym_error){ .message = "out of memory" });
-        objects->items = items;
-    }
+    objects->items = cli_grow(objects->items, &objects->capacity, objects->count + 1,
+                              sizeof(struct object *));
     *object = (struct object){ .name = name, .index = (uint32_t)objects->count };
     objects->items[objects->count++] = object;
-    if (!tsearch(object, &objects->by_name, compare_names))
-        fail(&(struct sym_error){ .message = "out of memory" });
+    if (!base_index_reserve(&objects->by_name))
+        cli_out_of_memory();
+    base_index_add(&objects->by_name, hash_name(name), (uint32_t)objects->count);
     return object;
 }
 
@@ -209,13 +208,12 @@ uint32_t objects_find(struct objects *objects, const char *path, const char *bui
 
     if (object && path && !build_id && strcmp(object->name, path) == 0)
         return object->index;
-    struct object wanted = { .name = name_of(path, build_id) };
-    struct object *const *found = tfind(&wanted, &objects->by_name, compare_names);
-    if (found) {
-        object = *found;
-        free(wanted.name);
+    char *name = name_of(path, build_id);
+    object = find_name(objects, name);
+    if (object) {
+        free(name);
     } else {
-        object = add_object(objects, wanted.name);
+        object = add_object(objects, name);
         object->has_path = path != NULL;
         find_module(objects, object, path, build_id);
     }

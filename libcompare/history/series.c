@@ -88,18 +88,14 @@ static bool fill_values(const struct commit_runs *runs, struct compare_history *
 bool series_make_family(const struct commit_runs *runs, struct compare_history *history,
                         bool with_callees)
 {
-    size_t functions = runs->set->function_count, first = history->series_count, count = 0;
+    size_t functions = runs->set->function_count, count = 0;
+    size_t first = history->series_count, room = first;
     uint8_t *large = compare_array(functions, sizeof *large);
-    struct compare_history_series *grown = NULL;
     bool ok = large && find_large(runs, history->options.floor, with_callees, large);
 
     for (size_t f = 0; ok && f < functions; f++)
         count += large[f] == COMPARE_HISTORY_SIDE;
-    if (ok)
-        grown = realloc(history->series, (first + count + 1) * sizeof *grown);
-    ok = grown != NULL;
-    if (ok)
-        history->series = grown;
+    ok = ok && base_make_room(&history->series, &room, first + count, sizeof *history->series);
     for (size_t f = 0; ok && f < functions; f++)
         ok = large[f] < COMPARE_HISTORY_SIDE || add_series(history, (uint32_t)f, with_callees);
     free(large);

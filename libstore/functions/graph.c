@@ -7,86 +7,25 @@
 
 #define NONE UINT32_MAX
 
-/* ---- Growing ---- */
-
-/* Every bit of both reaches the low ones, which slots are chosen by: nodes of long recursions
- * differ in high bits only.  */
-static uint64_t mix(uint64_t hash, uint64_t more)
-{
-    hash = (hash ^ more) * UINT64_C(0x9e3779b97f4a7c15);
-    hash = (hash ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    return hash ^ hash >> 32;
-}
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return mix(hash, 0);
-}
-
-/* Room in a table of slots for one more than count; rehash puts the old ones in.  */
-static bool grow_slots(struct graph *graph, uint32_t **slots, uint32_t *mask, uint32_t count,
-                       void (*rehash)(struct graph *graph))
-{
-    uint64_t size = *slots ? (uint64_t)*mask + 1 : 0;
-    uint32_t *bigger;
-
-    if (count < size / 2)
-        return true;
-    size = size ? 2 * size : 1024;
-    if (size > UINT32_MAX)
-        return false;
-    bigger = sqlite3_malloc64(size * sizeof *bigger);
-    if (!bigger)
-        return false;
-    memset(bigger, 0xff, size * sizeof *bigger);
-    sqlite3_free(*slots);
-    *slots = bigger;
-    *mask = (uint32_t)(size - 1);
-    rehash(graph);
-    return true;
-}
-
 /* ---- Nodes ---- */
-
-static uint64_t hash_node(uint32_t parent, uint32_t label)
-{
-    return mix(0, (uint64_t)parent << 32 | label);
-}
-
-/* The slot that holds the node, or the empty one that it would get.  */
-static uint32_t *node_slot(struct graph *graph, uint32_t parent, uint32_t label)
-{
-    uint32_t slot = (uint32_t)hash_node(parent, label) & graph->slot_mask;
-
-    while (graph->slots[slot] != NONE && (graph->nodes[graph->slots[slot]].parent != parent ||
-                                          graph->nodes[graph->slots[slot]].label != label))
-        slot = (slot + 1) & graph->slot_mask;
-    return &graph->slots[slot];
-}
-
-static void rehash_nodes(struct graph *graph)
-{
-    for (uint32_t i = 1; i < graph->node_count; i++)
-        *node_slot(graph, graph->nodes[i].parent, graph->nodes[i].label) = i;
-}
 
 /* The child of parent that is called label; NONE: no memory.  */
 static uint32_t child_node(struct graph *graph, uint32_t parent, uint32_t label)
 {
-    uint32_t *slot;
+    uint64_t hash = base_hash(parent, label);
+    uint32_t node;
+    size_t probe;
 
-    if (!grow_slots(graph, &graph->slots, &graph->slot_mask, graph->node_count, rehash_nodes))
-        return NONE;
-    slot = node_slot(graph, parent, label);
-    if (*slot != NONE)
-        return *slot;
+    for (node = base_index_first(&graph->by_place, hash, &probe); node;
+         node = base_index_next(&graph->by_place, hash, &probe))
+        if (graph->nodes[node].parent == parent && graph->nodes[node].label == label)
+            return node;
     if (!stacks_grow(&graph->nodes, &graph->node_capacity, (size_t)graph->node_count + 1,
-                     sizeof *graph->nodes))
+                     sizeof *graph->nodes) ||
+        !base_index_reserve(&graph->by_place))
         return NONE;
     graph->nodes[graph->node_count] = (struct graph_node){ .parent = parent, .label = label };
-    *slot = graph->node_count;
+    base_index_add(&graph->by_place, hash, graph->node_count);
     return graph->node_count++;
 }
 
@@ -99,26 +38,6 @@ static bool same_label(const struct graph *graph, const struct graph_label *a,
            (graph->by != GRAPH_BY_LINE || (a->line == b->line && strcmp(a->file, b->file) == 0));
 }
 
-static uint32_t *label_slot(struct graph *graph, const struct graph_label *label)
-{
-    uint64_t hash = hash_text(0, label->name);
-    uint32_t slot;
-
-    if (graph->by == GRAPH_BY_LINE)
-        hash = mix(hash_text(hash, label->file), label->line);
-    slot = (uint32_t)hash & graph->label_slot_mask;
-    while (graph->label_slots[slot] != NONE &&
-           !same_label(graph, &graph->labels[graph->label_slots[slot]], label))
-        slot = (slot + 1) & graph->label_slot_mask;
-    return &graph->label_slots[slot];
-}
-
-static void rehash_labels(struct graph *graph)
-{
-    for (uint32_t i = 1; i < graph->label_count; i++)
-        *label_slot(graph, &graph->labels[i]) = i;
-}
-
 /* The first in the order of bytes, of those that are not empty.  */
 static void keep_first(const char **kept, const char *text)
 {
@@ -128,22 +47,26 @@ static void keep_first(const char **kept, const char *text)
 
 static uint32_t add_label(struct graph *graph, const struct graph_label *label)
 {
-    uint32_t *slot;
+    uint64_t hash = base_hash_bytes(label->name, strlen(label->name));
+    uint32_t id;
+    size_t probe;
 
-    if (!grow_slots(graph, &graph->label_slots, &graph->label_slot_mask, graph->label_count,
-                    rehash_labels))
-        return NONE;
-    slot = label_slot(graph, label);
-    if (*slot != NONE) {
-        keep_first(&graph->labels[*slot].file, label->file);
-        keep_first(&graph->labels[*slot].module, label->module);
-        return *slot;
+    if (graph->by == GRAPH_BY_LINE)
+        hash = base_hash(base_hash_bytes(label->file, strlen(label->file)), hash + label->line);
+    for (id = base_index_first(&graph->by_label, hash, &probe); id;
+         id = base_index_next(&graph->by_label, hash, &probe)) {
+        if (!same_label(graph, &graph->labels[id], label))
+            continue;
+        keep_first(&graph->labels[id].file, label->file);
+        keep_first(&graph->labels[id].module, label->module);
+        return id;
     }
     if (!stacks_grow(&graph->labels, &graph->label_capacity, (size_t)graph->label_count + 1,
-                     sizeof *graph->labels))
+                     sizeof *graph->labels) ||
+        !base_index_reserve(&graph->by_label))
         return NONE;
     graph->labels[graph->label_count] = *label;
-    *slot = graph->label_count;
+    base_index_add(&graph->by_label, hash, graph->label_count);
     return graph->label_count++;
 }
 
@@ -290,8 +213,8 @@ void graph_release(struct graph *graph)
 {
     sqlite3_free(graph->nodes);
     sqlite3_free(graph->labels);
-    sqlite3_free(graph->slots);
-    sqlite3_free(graph->label_slots);
+    base_index_release(&graph->by_place);
+    base_index_release(&graph->by_label);
     *graph = (struct graph){ .stacks = NULL };
 }
 

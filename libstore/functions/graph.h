@@ -6,6 +6,7 @@
 #ifndef STORE_FUNCTIONS_GRAPH_H
 #define STORE_FUNCTIONS_GRAPH_H
 
+#include "base/index.h"
 #include "libstore/functions/selection.h"
 
 enum graph_by { GRAPH_BY_FUNCTION, GRAPH_BY_FILE, GRAPH_BY_LINE, GRAPH_BY_MODULE };
@@ -38,10 +39,8 @@ struct graph {
 
     /* For graph.c only.  */
     size_t node_capacity, label_capacity;
-    uint32_t *slots; /* of nodes by (parent, label) */
-    uint32_t slot_mask;
-    uint32_t *label_slots;
-    uint32_t label_slot_mask;
+    struct base_index by_place; /* nodes by (parent, label) */
+    struct base_index by_label; /* labels by what they show */
 };
 
 /* The tree of a selection; hide and show_from apply here.  pattern marks the labels that match it,

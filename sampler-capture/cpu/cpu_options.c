@@ -143,13 +143,9 @@ uint64_t period_from_hz(uint64_t hz)
 
 static void add_task(struct cpu_options *options, enum session_task_kind kind, pid_t id)
 {
-    struct session_task *larger = reallocarray(options->tasks, options->task_count + 1,
-                                               sizeof *larger);
-
-    if (!larger)
-        exit(CLI_ENVIRONMENT);
-    options->tasks = larger;
-    larger[options->task_count++] = (struct session_task){ .kind = kind, .id = id };
+    options->tasks = cli_grow(options->tasks, &options->task_capacity, options->task_count + 1,
+                              sizeof *options->tasks);
+    options->tasks[options->task_count++] = (struct session_task){ .kind = kind, .id = id };
 }
 
 static bool has_targets(const struct cpu_options *options)

@@ -34,7 +34,7 @@ struct cpu_options {
     const char *output;         /* "-" is standard output; NULL: regions instead */
     const char *regions;        /* folder; NULL: none */
     struct session_task *tasks; /* owned; from -p, --tree, -t and -a */
-    size_t task_count;
+    size_t task_count, task_capacity;
     const char *comm;     /* wait for processes of this name; NULL: none */
     uint64_t duration_ns; /* 0: until the targets end or a signal comes */
     unsigned repeat;      /* captures, one after another; 0: one, under the name as given */

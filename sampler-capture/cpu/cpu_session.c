@@ -1,5 +1,6 @@
 #include "sampler-capture/cpu/cpu_session.h"
 
+#include "base/grow.h"
 #include "sampler-capture/cpu/cpu_capture.h"
 #include "sampler-capture/proc.h"
 
@@ -19,7 +20,7 @@ struct session {
     struct session_sampling sampling;
     size_t sampling_count;
     struct session_task *tasks; /* owned */
-    size_t task_count;
+    size_t task_count, task_capacity;
     /* Running.  */
     struct sampler *sampler;
     struct trace *trace;
@@ -319,8 +320,6 @@ static enum session_error attach(struct session *session, const struct session_t
 
 enum session_error session_add(struct session *session, const struct session_task *task)
 {
-    struct session_task *larger;
-
     session->message[0] = '\0';
     if (session->state != SESSION_RUNNING)
         return fail(session, SESSION_BAD_STATE, "the session is not running");
@@ -328,12 +327,11 @@ enum session_error session_add(struct session *session, const struct session_tas
         return fail(session, SESSION_INVALID_CONFIGURATION, "a target of an unknown kind");
     if (!exists(task))
         return no_such_task(session, task);
-    larger = reallocarray(session->tasks, session->task_count + 1, sizeof *larger);
-    if (!larger)
+    if (!base_make_room(&session->tasks, &session->task_capacity, session->task_count + 1,
+                        sizeof *task))
         return no_memory(session);
-    session->tasks = larger;
-    larger[session->task_count++] = *task;
-    return attach(session, &larger[session->task_count - 1]);
+    session->tasks[session->task_count] = *task;
+    return attach(session, &session->tasks[session->task_count++]);
 }
 
 /* ---- Start ---- */

@@ -59,15 +59,10 @@ static long read_number(const char *path, long otherwise)
 
 static bool add_cpu(struct events *events, unsigned cpu)
 {
-    struct cpu_events *cpus = events->cpus;
-
-    if ((events->count & (events->count - 1)) == 0) { /* full at powers of two */
-        cpus = reallocarray(cpus, events->count ? 2 * events->count : 1, sizeof *cpus);
-        if (!cpus)
-            return false;
-        events->cpus = cpus;
-    }
-    cpus[events->count++] = (struct cpu_events){ .cpu = cpu, .sideband.fd = -1, .samples.fd = -1 };
+    if (!base_make_room(&events->cpus, &events->capacity, events->count + 1, sizeof *events->cpus))
+        return false;
+    events->cpus[events->count++] =
+        (struct cpu_events){ .cpu = cpu, .sideband.fd = -1, .samples.fd = -1 };
     events->cpu_limit = cpu + 1;
     return true;
 }

@@ -66,7 +66,7 @@ struct events {
     struct events_config config; /* as it could be had */
     enum copies_size size;       /* copies of this one are taken */
     struct cpu_events *cpus;     /* owned */
-    size_t count;
+    size_t count, capacity;
     unsigned cpu_limit; /* the highest CPU number + 1 */
 };
 

@@ -1,5 +1,6 @@
 #include "sampler-capture/insn/insn_record.h"
 
+#include "base/grow.h"
 #include "sampler-capture/proc.h"
 
 #include <errno.h>
@@ -83,56 +84,30 @@ bool insn_recorder_read_maps(struct insn_recorder *recorder, struct thread *thre
 
 /* ---- Code ---- */
 
-static size_t slot_of(const struct insn_recorder *recorder, uint64_t process, uint64_t address)
-{
-    uint64_t hash = (address / CODE_PAGE ^ process << 40) * UINT64_C(0x9e3779b97f4a7c15);
-    size_t slot = (size_t)(hash >> 20) & (recorder->page_capacity - 1);
-
-    while (recorder->pages[slot] &&
-           (recorder->pages[slot]->address != address || recorder->pages[slot]->process != process))
-        slot = (slot + 1) & (recorder->page_capacity - 1);
-    return slot;
-}
-
 struct code_page *insn_recorder_find(const struct insn_recorder *recorder, uint64_t process,
                                      uint64_t address)
 {
-    return recorder->page_capacity ? recorder->pages[slot_of(recorder, process, address)] : NULL;
-}
+    uint32_t number = base_pairs_find(&recorder->page_keys, process, address);
 
-static bool grow(struct insn_recorder *recorder)
-{
-    size_t old_capacity = recorder->page_capacity, capacity = old_capacity ? 2 * old_capacity : 256;
-    struct code_page **old = recorder->pages, **pages;
-
-    if (recorder->page_count < old_capacity / 2)
-        return true;
-    pages = calloc(capacity, sizeof(void *));
-    if (!pages)
-        return false;
-    recorder->pages = pages;
-    recorder->page_capacity = capacity;
-    for (size_t i = 0; i < old_capacity; i++)
-        if (old[i])
-            pages[slot_of(recorder, old[i]->process, old[i]->address)] = old[i];
-    free(old);
-    return true;
+    return number ? recorder->pages[number - 1] : NULL;
 }
 
 static struct code_page *add_page(struct insn_recorder *recorder, uint64_t process,
                                   uint64_t address)
 {
+    size_t count = recorder->page_keys.count;
     struct code_page *page;
 
-    if (!grow(recorder))
+    if (!base_make_room(&recorder->pages, &recorder->page_capacity, count + 1, sizeof(void *)))
         return NULL;
     page = calloc(1, sizeof *page);
-    if (!page)
+    if (!page || !base_pairs_add(&recorder->page_keys, process, address, NULL)) {
+        free(page);
         return NULL;
+    }
     page->process = process;
     page->address = address;
-    recorder->pages[slot_of(recorder, process, address)] = page;
-    recorder->page_count++;
+    recorder->pages[count] = page;
     return page;
 }
 
@@ -263,9 +238,10 @@ bool insn_recorder_packets(struct insn_recorder *recorder, const struct insn_own
 
 void insn_recorder_release(struct insn_recorder *recorder)
 {
-    for (size_t i = 0; i < recorder->page_capacity; i++)
+    for (size_t i = 0; i < recorder->page_keys.count; i++)
         free(recorder->pages[i]);
     free(recorder->pages);
+    base_pairs_release(&recorder->page_keys);
     processes_release(&recorder->processes);
 }
 

@@ -8,6 +8,7 @@
 #ifndef INSN_RECORD_H
 #define INSN_RECORD_H
 
+#include "base/numbering.h"
 #include "sampler-capture/processes.h"
 #include "sampler-capture/record_stream.h"
 
@@ -32,8 +33,9 @@ struct insn_recorder {
     /* From the TSC of packets to nanoseconds of CLOCK_MONOTONIC (docs/insntrace.md).  */
     uint64_t time_shift, time_mult, time_zero;
 
-    struct code_page **pages; /* owned; open addressing */
-    size_t page_count, page_capacity;
+    struct code_page **pages;    /* owned */
+    struct base_pairs page_keys; /* item i is of pages[i]: its process and address */
+    size_t page_capacity;
 
     uint64_t packet_bytes;
     uint64_t blobs_of_code;

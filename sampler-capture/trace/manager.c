@@ -474,14 +474,13 @@ static void read_fifo(struct manager *manager, struct provider *provider)
 
 static struct provider *add_provider(struct manager *manager, int fd)
 {
-    struct provider **more =
-        manager->count < manager->most_at_once && manager->next_id < manager->most_in_all
-            ? reallocarray(manager->providers, manager->count + 1, sizeof(void *))
-            : NULL;
-    struct provider *provider = more ? calloc(1, sizeof *provider) : NULL;
+    struct provider *provider = manager->count < manager->most_at_once &&
+                                        manager->next_id < manager->most_in_all &&
+                                        base_make_room(&manager->providers, &manager->capacity,
+                                                       manager->count + 1, sizeof(void *))
+                                    ? calloc(1, sizeof *provider)
+                                    : NULL;
 
-    if (more)
-        manager->providers = more;
     if (!provider)
         return NULL;
     provider->registry_fd = fd;

@@ -58,7 +58,7 @@ struct manager {
     struct registry registry;
     struct stream *stream;       /* owned by the caller; NULL while listing */
     struct provider **providers; /* owned; that are connected */
-    size_t count, next_id;
+    size_t count, capacity, next_id;
     struct provider **over; /* owned; that registered and are terminated */
     size_t over_count, over_capacity;
     uint64_t rejected;        /* connections, for want of room */

@@ -68,12 +68,9 @@ static const struct frame *frame_of(const struct format *format)
 
 static void *grown(void *items, size_t count, size_t size)
 {
-    void *bigger = reallocarray(items, count, size);
+    size_t capacity = 0; /* unknown */
 
-    if (bigger)
-        return bigger;
-    cli_error("out of memory");
-    exit(CLI_ENVIRONMENT);
+    return cli_grow(items, &capacity, count, size);
 }
 
 static void put_repeated(struct format *format, const char *many, size_t one, size_t times)
@@ -498,10 +495,8 @@ static void push(struct format *format, const struct format_cell *cell)
 {
     struct format_grid *grid = &format->grid;
 
-    if (grid->cell_count == grid->cell_capacity) {
-        grid->cell_capacity = 2 * grid->cell_capacity + 64;
-        grid->cells = grown(grid->cells, grid->cell_capacity, sizeof *grid->cells);
-    }
+    grid->cells = cli_grow(grid->cells, &grid->cell_capacity, grid->cell_count + 1,
+                           sizeof *grid->cells);
     grid->cells[grid->cell_count] = add_place(format, grid->cell_count % format->count, cell);
     grid->cell_count++;
 }

@@ -70,7 +70,7 @@ enum { LANE, BIN, TS, SAMPLES };
 struct lanes {
     struct base_text names; /* NUL after each */
     int64_t *bins;          /* bin_count of each */
-    size_t count, bin_count;
+    size_t count, bin_count, capacity;
     int64_t most;
 };
 
@@ -86,9 +86,8 @@ static void take_row(struct lanes *lanes, const struct store_report_cell *cells,
         *last = lanes->names.length;
         text_add(&lanes->names, cells[LANE].text, strlen(cells[LANE].text) + 1);
         lanes->count++;
-        lanes->bins = reallocarray(lanes->bins, lanes->count, lanes->bin_count * sizeof(int64_t));
-        if (!lanes->bins)
-            cli_out_of_memory();
+        lanes->bins = cli_grow(lanes->bins, &lanes->capacity, lanes->count * lanes->bin_count,
+                               sizeof(int64_t));
         memset(lanes->bins + start, 0, lanes->bin_count * sizeof(int64_t));
     }
     if (bin < lanes->bin_count)
