@@ -7,6 +7,7 @@
 #include "base/grow.h"
 #include "base/map.h"
 #include "base/numbering.h"
+#include "base/pair_map.h"
 #include "base/text.h"
 
 START_TEST(grows_by_half_and_keeps_what_was_there)
@@ -178,6 +179,35 @@ START_TEST(map_holds_what_an_array_holds)
 }
 END_TEST
 
+START_TEST(pair_map_forgets_what_is_removed)
+{
+    struct base_pair_map map = { .entries = NULL };
+    bool there[1000] = { false };
+    uint64_t state = 1;
+
+    ck_assert_ptr_null(base_pair_map_find(&map, 0, 0));
+    for (size_t i = 0; i < 20000; i++) {
+        uint32_t key = (uint32_t)((state = state * 6364136223846793005U + 1) >> 33) % 1000;
+        struct base_pair_entry *entry = base_pair_map_find(&map, key % 3, key / 3);
+
+        ck_assert_int_eq(entry != NULL, there[key]);
+        if (entry) {
+            ck_assert_uint_eq(entry->value, key);
+            base_pair_map_remove(&map, entry);
+        } else {
+            entry = base_pair_map_add(&map, key % 3, key / 3);
+            ck_assert_ptr_nonnull(entry);
+            entry->value = key;
+            entry->count = 1;
+        }
+        there[key] = !there[key];
+    }
+    for (uint32_t key = 0; key < 1000; key++)
+        ck_assert_int_eq(base_pair_map_find(&map, key % 3, key / 3) != NULL, there[key]);
+    base_pair_map_release(&map);
+}
+END_TEST
+
 START_TEST(text_grows_and_remembers_a_failure)
 {
     struct base_text text = { .limit = 1000 };
@@ -215,6 +245,7 @@ int main(void)
     tcase_add_test(tcase, numbers_pairs_and_texts_in_the_order_of_meeting);
     tcase_add_test(tcase, texts_stop_at_their_limit_and_stay_usable);
     tcase_add_test(tcase, map_holds_what_an_array_holds);
+    tcase_add_test(tcase, pair_map_forgets_what_is_removed);
     tcase_add_test(tcase, text_grows_and_remembers_a_failure);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);

@@ -97,7 +97,7 @@ static enum profile_status begin(struct profile_ingest *ingest, const struct tim
                                  uint32_t group, struct profile_error *error)
 {
     struct ingest_async *async = ingest->async;
-    struct open_entry *entry = open_table_find(&async->table, group, event->value);
+    struct base_pair_entry *entry = base_pair_map_find(&async->table, group, event->value);
     enum profile_status status = PROFILE_OK;
     struct open_async slice = {
         .start_ns = event->key.ts_ns,
@@ -123,7 +123,7 @@ static enum profile_status begin(struct profile_ingest *ingest, const struct tim
     if (status != PROFILE_OK)
         return status;
     if (!entry)
-        entry = open_table_add(&async->table, group, event->value);
+        entry = base_pair_map_add(&async->table, group, event->value);
     if (!entry)
         return profile_no_memory(error);
     slice.id = ingest_slice_id(ingest);
@@ -162,7 +162,7 @@ static enum profile_status end(struct profile_ingest *ingest, const struct timel
                                uint32_t group, struct profile_error *error)
 {
     struct ingest_async *async = ingest->async;
-    struct open_entry *entry = open_table_find(&async->table, group, event->value);
+    struct base_pair_entry *entry = base_pair_map_find(&async->table, group, event->value);
     struct open_async *slice;
     enum profile_status status;
     uint32_t place;
@@ -180,7 +180,7 @@ static enum profile_status end(struct profile_ingest *ingest, const struct timel
         entry->count--;
     } else {
         put_track_back(async, group, slice->track);
-        open_table_remove(&async->table, entry);
+        base_pair_map_remove(&async->table, entry);
     }
     slice->outer = async->free_slice;
     async->free_slice = place;
@@ -193,7 +193,7 @@ static enum profile_status moment(struct profile_ingest *ingest, const struct ti
                                   uint32_t group, struct profile_error *error)
 {
     struct ingest_async *async = ingest->async;
-    const struct open_entry *entry = open_table_find(&async->table, group, event->value);
+    const struct base_pair_entry *entry = base_pair_map_find(&async->table, group, event->value);
     enum profile_status status = PROFILE_OK;
     struct open_async slice = {
         .start_ns = event->key.ts_ns,
@@ -238,11 +238,11 @@ enum profile_status ingest_async_take(struct profile_ingest *ingest,
 enum profile_status ingest_async_finish(struct profile_ingest *ingest, struct profile_error *error)
 {
     const struct ingest_async *async = ingest->async;
-    const struct open_table *table = &async->table;
+    const struct base_pair_map *table = &async->table;
     enum profile_status status = PROFILE_OK;
 
     for (size_t i = 0; table->entries && i <= table->mask; i++) {
-        const struct open_entry *entry = &table->entries[i];
+        const struct base_pair_entry *entry = &table->entries[i];
 
         for (uint32_t place = entry->count > 0 ? entry->value : 0; place && status == PROFILE_OK;
              place = async->slices[place - 1].outer) {
@@ -260,5 +260,5 @@ void ingest_async_release(struct profile_ingest *ingest)
     base_index_release(&ingest->async->group_index);
     free(ingest->async->next_free);
     free(ingest->async->slices);
-    open_table_release(&ingest->async->table);
+    base_pair_map_release(&ingest->async->table);
 }

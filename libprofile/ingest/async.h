@@ -3,8 +3,8 @@
 #define PROFILE_INGEST_ASYNC_H
 
 #include "base/index.h"
+#include "base/pair_map.h"
 #include "libprofile/ingest/ingest.h"
-#include "libprofile/ingest/table.h"
 
 struct timeline_event;
 
@@ -32,8 +32,8 @@ struct ingest_async {
     size_t next_free_count, next_free_capacity;
     struct open_async *slices;
     size_t slice_count, slice_capacity, open_count;
-    uint32_t free_slice;     /* 0 none */
-    struct open_table table; /* (group, correlation id) -> innermost open slice */
+    uint32_t free_slice;        /* 0 none */
+    struct base_pair_map table; /* (group, correlation id) -> innermost open slice */
 };
 
 enum profile_status ingest_async_take(struct profile_ingest *ingest,

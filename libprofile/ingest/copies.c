@@ -139,7 +139,7 @@ enum profile_status ingest_copy_take(struct profile_ingest *ingest, const struct
 
 /* ---- Code ---- */
 
-static struct unwind_table *open_table(struct profile_ingest *ingest, profile_id id)
+static struct unwind_table *base_pair_map(struct profile_ingest *ingest, profile_id id)
 {
     struct ingest_copies *copies = ingest->copies;
     struct profile_module module = profile_stacks_get_module(ingest->stacks, id);
@@ -190,7 +190,7 @@ static void find(void *context, uint64_t address, struct unwind_place *out)
         return;
     module = &finder->ingest->copies->tables[id - 1];
     if (!module->is_known)
-        module->table = open_table(finder->ingest, id);
+        module->table = base_pair_map(finder->ingest, id);
     module->is_known = true;
     *out = (struct unwind_place){ .kind = UNWIND_PLACE_OBJECT,
                                   .table = module->table,

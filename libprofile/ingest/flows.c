@@ -18,12 +18,12 @@
 /* The open flow that an event of process belongs to; 0: none.  */
 static uint32_t find_flow(const struct ingest_flows *flows, uint32_t process, uint64_t trace_id)
 {
-    const struct open_entry *own = open_table_find(&flows->table, process, trace_id);
-    const struct open_entry *any;
+    const struct base_pair_entry *own = base_pair_map_find(&flows->table, process, trace_id);
+    const struct base_pair_entry *any;
 
     if (own)
         return own->value;
-    any = open_table_find(&flows->table, ANY_PROCESS, trace_id);
+    any = base_pair_map_find(&flows->table, ANY_PROCESS, trace_id);
     if (!any || any->count != 1 || flows->flows[any->value - 1].ambiguous)
         return 0;
     return any->value;
@@ -32,15 +32,15 @@ static uint32_t find_flow(const struct ingest_flows *flows, uint32_t process, ui
 static void forget_flow(struct ingest_flows *flows, uint32_t place)
 {
     struct open_flow *flow = &flows->flows[place - 1];
-    struct open_entry *any = open_table_find(&flows->table, ANY_PROCESS, flow->trace_id);
+    struct base_pair_entry *any = base_pair_map_find(&flows->table, ANY_PROCESS, flow->trace_id);
 
     any->value ^= place;
     if (any->count > 1)
         any->count--;
     else
-        open_table_remove(&flows->table, any);
-    open_table_remove(&flows->table,
-                      open_table_find(&flows->table, flow->process_id, flow->trace_id));
+        base_pair_map_remove(&flows->table, any);
+    base_pair_map_remove(&flows->table,
+                         base_pair_map_find(&flows->table, flow->process_id, flow->trace_id));
     flow->next_free = flows->free_flow;
     flows->free_flow = place;
     flows->open_count--;
@@ -65,16 +65,17 @@ static enum profile_status register_flow(struct ingest_flows *flows, uint32_t pl
                                          struct profile_error *error)
 {
     struct open_flow *flow = &flows->flows[place - 1];
-    struct open_entry *own = open_table_add(&flows->table, flow->process_id, flow->trace_id);
-    struct open_entry *any;
+    struct base_pair_entry *own = base_pair_map_add(&flows->table, flow->process_id,
+                                                    flow->trace_id);
+    struct base_pair_entry *any;
 
     if (!own)
         return profile_no_memory(error);
     own->value = place;
     own->count = 1;
-    any = open_table_find(&flows->table, ANY_PROCESS, flow->trace_id);
+    any = base_pair_map_find(&flows->table, ANY_PROCESS, flow->trace_id);
     if (!any)
-        any = open_table_add(&flows->table, ANY_PROCESS, flow->trace_id);
+        any = base_pair_map_add(&flows->table, ANY_PROCESS, flow->trace_id);
     if (!any)
         return profile_no_memory(error);
     flow->ambiguous = any->count > 0;
@@ -90,7 +91,8 @@ static enum profile_status begin(struct profile_ingest *ingest, const struct ope
                                  struct profile_error *error)
 {
     struct ingest_flows *flows = ingest->flows;
-    const struct open_entry *own = open_table_find(&flows->table, flow->process_id, flow->trace_id);
+    const struct base_pair_entry *own = base_pair_map_find(&flows->table, flow->process_id,
+                                                           flow->trace_id);
     enum profile_status status;
     uint32_t place;
 
@@ -191,5 +193,5 @@ void ingest_flow_finish(struct profile_ingest *ingest)
 void ingest_flow_release(struct profile_ingest *ingest)
 {
     free(ingest->flows->flows);
-    open_table_release(&ingest->flows->table);
+    base_pair_map_release(&ingest->flows->table);
 }

@@ -2,8 +2,8 @@
 #ifndef PROFILE_INGEST_FLOWS_H
 #define PROFILE_INGEST_FLOWS_H
 
+#include "base/pair_map.h"
 #include "libprofile/ingest/ingest.h"
-#include "libprofile/ingest/table.h"
 
 struct timeline_event;
 
@@ -24,7 +24,7 @@ struct ingest_flows {
     size_t flow_count, flow_capacity, open_count;
     uint32_t free_flow; /* 0 none */
     /* (process, id) -> flow, and (UINT64_MAX, id) -> the exclusive or of all flows of that id.  */
-    struct open_table table;
+    struct base_pair_map table;
     uint64_t last_id;
 };
 

@@ -207,7 +207,7 @@ static enum profile_status take_allocation(struct profile_ingest *ingest,
     if (before) {
         ingest->notices.repeated_blocks++;
         status = end_block(ingest, sender, before, true, error);
-    } else if (ingest->heap->live.count >= MAX_LIVE_BLOCKS) {
+    } else if (ingest->heap->live.places.used >= MAX_LIVE_BLOCKS) {
         ingest->notices.blocks_left_out++;
         return PROFILE_OK;
     }
@@ -301,14 +301,14 @@ static int compare_blocks(const void *a, const void *b)
 static enum profile_status list_blocks(const struct live_set *live, const struct live_block ***out,
                                        size_t *count, struct profile_error *error)
 {
-    const struct live_block **blocks = calloc(live->count + 1, sizeof(struct live_block *));
+    const struct live_block **blocks = calloc(live->places.used + 1, sizeof(struct live_block *));
 
     if (!blocks)
         return profile_no_memory(error);
     *count = 0;
-    for (size_t i = 0; live->slots && i <= live->mask; i++)
-        if (live->slots[i].process_id != 0 && live->slots[i].told)
-            blocks[(*count)++] = &live->slots[i];
+    for (uint32_t i = 0; i < live->used; i++)
+        if (live->blocks[i].told) /* which a free one is not */
+            blocks[(*count)++] = &live->blocks[i];
     qsort(blocks, *count, sizeof(struct live_block *), compare_blocks);
     *out = blocks;
     return PROFILE_OK;

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/pair_map.h"
+
 /* A sampled block that is in use.  */
 struct live_block {
     uint64_t address;
@@ -13,19 +15,20 @@ struct live_block {
     uint64_t interval_bytes;
     uint64_t id;
     int64_t ts_ns;
-    uint32_t process_id; /* 0: the slot is free */
+    uint32_t process_id; /* 0: it is free */
     uint32_t thread_id;  /* 0 unknown */
     uint32_t callsite;
     bool has_time;
     bool told; /* the sink was told of it: its thread passes the filter */
 };
 
-/* By (process, address).  Open addressing; a block that goes is closed up at once, so that looking
- * for others never takes longer for it.  */
+/* All zero is empty; places.used blocks are in use.  */
 struct live_set {
-    struct live_block *slots;
-    size_t mask; /* slots - 1, a power of two.  Meaningless while slots is NULL */
-    size_t count;
+    struct base_pair_map places; /* index in blocks by (process, address) */
+    struct live_block *blocks;
+    size_t capacity;
+    uint32_t used;      /* blocks that are in use or free again */
+    uint32_t next_free; /* used, or a free one, whose id is the next one that is free */
 };
 
 /* What can be in use at once: a heap of many terabytes, with the usual interval.  */

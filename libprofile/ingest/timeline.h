@@ -5,6 +5,9 @@
 #include "libprofile/ingest/ingest.h"
 #include "libprofile/ingest/sorting.h"
 
+/* At most so many flows, and as many async slices, are open; more are left out and counted.  */
+#define MAX_OPEN 1000000u
+
 enum timeline_type {
     TIMELINE_BEGIN = 0,
     TIMELINE_END = 1,
