@@ -53,6 +53,13 @@ bool columns_key_of(const struct served_table *served, int column, bool is_desce
            out->text >= 0;
 }
 
+static bool is_id(const struct plan *plan, int column)
+{
+    enum served_value value = plan->table->served->columns[column < 0 ? 0 : column].value;
+
+    return value == SERVED_ID || value == SERVED_STATE_ID;
+}
+
 static void add(struct plan *plan, char operation, int column)
 {
     plan->text[plan->length++] = operation;
@@ -93,7 +100,11 @@ static bool take_condition(struct plan *plan, int constraint)
     if (!is->usable || !operation || plan->conditions == CONDITIONS_MOST ||
         (is->iColumn < 0 && column->value != SERVED_ID))
         return false;
-    if (column->value == SERVED_CATEGORY || column->value == SERVED_NAME) {
+    if (plan->table->served->has_states) {
+        if (column->value != SERVED_STATE_INTEGER &&
+            (column->value != SERVED_STATE || operation != '=' || !is_binary(plan, constraint)))
+            return false;
+    } else if (column->value == SERVED_CATEGORY || column->value == SERVED_NAME) {
         if (operation != '=' || !is_binary(plan, constraint))
             return false;
     } else if (column->value != SERVED_ID && column->value != SERVED_SET &&
@@ -102,14 +113,17 @@ static bool take_condition(struct plan *plan, int constraint)
         return false;
     }
     plan->conditions++;
-    rows = column->value == SERVED_ID ? 1 : rows_of_value(plan, column->column);
+    if (column->value == SERVED_STATE)
+        rows = plan->rows / 4;
+    else
+        rows = column->value == SERVED_ID ? 1 : rows_of_value(plan, column->column);
     if (operation != '=')
         plan->rows /= 4;
     else if (rows < plan->rows)
         plan->rows = rows;
     take(plan, constraint, operation,
          column->value == SERVED_ID || column->value == SERVED_SET ||
-             column->value == SERVED_INTEGER);
+             column->value == SERVED_INTEGER || column->value == SERVED_STATE_INTEGER);
     return true;
 }
 
@@ -119,8 +133,7 @@ static bool take_id(struct plan *plan)
     for (int i = 0; i < plan->info->nConstraint; i++) {
         const struct sqlite3_index_constraint *is = &plan->info->aConstraint[i];
 
-        if (!is->usable || is->op != SQLITE_INDEX_CONSTRAINT_EQ ||
-            plan->table->served->columns[is->iColumn < 0 ? 0 : is->iColumn].value != SERVED_ID)
+        if (!is->usable || is->op != SQLITE_INDEX_CONSTRAINT_EQ || !is_id(plan, is->iColumn))
             continue;
         take(plan, i, '=', true);
         plan->info->idxNum = PLAN_ID;
@@ -151,6 +164,10 @@ static bool can_order(const struct plan *plan)
     if (info->nOrderBy < 1 || info->nOrderBy > KEYS_MOST ||
         plan->source->directory.rows > MOST_SORTED)
         return false;
+    if (plan->table->served->has_states)
+        return info->nOrderBy == 1 && info->aOrderBy[0].iColumn >= 0 &&
+               plan->table->served->columns[info->aOrderBy[0].iColumn].value == SERVED_STATE &&
+               states_can_order(plan->table->columns);
     for (int i = 0; i < info->nOrderBy; i++) {
         struct columns_key key;
 
@@ -177,7 +194,8 @@ static bool has_one_key(const struct plan *plan)
  * OFFSET itself.  */
 static void take_limit(struct plan *plan)
 {
-    if (plan->conditions > 0 || plan->others > 0 || !has_one_key(plan))
+    if (plan->conditions > 0 || plan->others > 0 || !has_one_key(plan) ||
+        plan->table->served->has_states)
         return;
     for (int i = 0; i < plan->info->nConstraint; i++)
         if (!plan->info->aConstraint[i].usable)
@@ -220,6 +238,8 @@ int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     if (code != SQLITE_OK)
         return code;
     plan.rows = plan.source->is_there ? (double)plan.source->directory.rows : 1e6;
+    if (table->served->has_states)
+        plan.rows += (double)table->columns->sources[COLUMNS_WAIT].directory.rows;
     if (take_id(&plan)) {
         plan.text[plan.length++] = '/';
     } else {

@@ -109,7 +109,8 @@ void columns_finalize(struct store_columns *columns)
     (void)sqlite3_finalize(columns->block);
     (void)sqlite3_finalize(columns->key);
     (void)sqlite3_finalize(columns->argument);
-    columns->hold = columns->block = columns->key = columns->argument = NULL;
+    (void)sqlite3_finalize(columns->thread);
+    columns->hold = columns->block = columns->key = columns->argument = columns->thread = NULL;
 }
 
 /* ---- The state of the store ---- */

@@ -69,6 +69,7 @@ struct store_columns {
     bool has_arg_ends; /* arg_set_end has rows */
     int64_t *captures; /* of tracks, by track.id; INT64_MIN: no such track */
     size_t capture_count;
+    sqlite3_stmt *thread; /* the capture of a thread */
     size_t kept_bytes;
     size_t index_bytes, most_index_bytes; /* of all indexes; more are not made */
     struct columns_cursor *cursors;       /* which forget blocks when they are dropped */

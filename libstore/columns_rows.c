@@ -286,6 +286,8 @@ int rows_next(struct columns_cursor *cursor)
         return next_plain(cursor);
     if (cursor_table(cursor)->served->has_args)
         return args_next(cursor);
+    if (cursor_table(cursor)->served->has_states)
+        return states_next(cursor);
     if (cursor->list) {
         cursor->at++;
         return settle_in_list(cursor);
@@ -373,18 +375,15 @@ static int start_plain(struct columns_cursor *cursor, const char *text, int argc
 
 /* ---- Beginning ---- */
 
-static int start_id(struct columns_cursor *cursor, sqlite3_value *value)
+int rows_start_id(struct columns_cursor *cursor, int64_t id)
 {
     struct columns_vtab *table = cursor_table(cursor);
     const struct columns_directory *directory =
         &table->columns->sources[table->served->table].directory;
-    int64_t low, high;
     size_t group;
 
     cursor->at_end = true;
-    if (!rows_bounds('=', value, &low, &high))
-        return SQLITE_OK;
-    group = columns_group_of_id(directory, low);
+    group = columns_group_of_id(directory, id);
     if (group == directory->count)
         return SQLITE_OK;
     columns_make_room(table->columns);
@@ -394,11 +393,21 @@ static int start_id(struct columns_cursor *cursor, sqlite3_value *value)
         cursor->first = directory->groups[group].first_row;
         cursor->limit = cursor->first + (int64_t)directory->groups[group].count;
     }
-    cursor->row = cursor->first + (low - directory->groups[group].first_id);
+    cursor->row = cursor->first + (id - directory->groups[group].first_id);
     cursor->from = cursor->row;
     cursor->to = cursor->row + 1;
     cursor->step = 1;
     cursor->at_end = false;
+    return SQLITE_OK;
+}
+
+static int start_id(struct columns_cursor *cursor, sqlite3_value *value)
+{
+    int64_t low, high;
+
+    if (rows_bounds('=', value, &low, &high))
+        return rows_start_id(cursor, low);
+    cursor->at_end = true;
     return SQLITE_OK;
 }
 
@@ -660,6 +669,19 @@ static int start_columns(struct columns_cursor *cursor, const char *text, sqlite
     return start_rows(cursor);
 }
 
+/* Of a table of two parts.  */
+static int start_states(struct columns_cursor *cursor, int plan, const char *text, int argc,
+                        sqlite3_value **argv)
+{
+    const struct store_columns *columns = cursor_table(cursor)->columns;
+    bool is_ordered = strchr(text, '/')[1] != '\0';
+
+    rows_release(cursor);
+    if (is_ordered ? states_can_order(columns) : states_are_there(columns))
+        return states_start(cursor, plan, text, argc, argv);
+    return start_plain(cursor, text, argc, argv);
+}
+
 int rows_start(struct columns_cursor *cursor, int plan, const char *text, int argc,
                sqlite3_value **argv)
 {
@@ -668,6 +690,8 @@ int rows_start(struct columns_cursor *cursor, int plan, const char *text, int ar
     bool is_plain = false;
     int code = SQLITE_OK;
 
+    if (table->served->has_states)
+        return start_states(cursor, plan, text, argc, argv);
     if (plan == PLAN_ID && source->is_there && !cursor->plain && cursor->filtered > 0)
         return start_id(cursor, argv[0]); /* once more: nothing else changes */
     rows_release(cursor);

@@ -7,7 +7,7 @@
 
 static const char *const views[] = {
     "slices",   "instant", "thread_slice", "async_slice", "process_slice",
-    "counters", "sched",   "thread_state", "perf_sample", "cpu_profile_stack_sample"
+    "counters", "sched",   "perf_sample", "cpu_profile_stack_sample"
 };
 
 static enum store_status run(struct store *store, char *sql, struct store_error *error)

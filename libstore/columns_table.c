@@ -17,6 +17,7 @@ const struct served_table served_tables[] = {
       COLUMNS_SLICE,
       true,
       false,
+      false,
       14,
       { ID("id"),
         INTEGER("ts", 0),
@@ -36,6 +37,7 @@ const struct served_table served_tables[] = {
       COLUMNS_SLICE,
       false,
       false,
+      false,
       11,
       { ID("id"), INTEGER("ts", 0), INTEGER("dur", 1), INTEGER("track_id", 2),
         INTEGER("name_id", 3), INTEGER("depth", 4), INTEGER("parent_id", 5),
@@ -45,10 +47,12 @@ const struct served_table served_tables[] = {
       COLUMNS_COUNTER,
       false,
       false,
+      false,
       4,
       { ID("id"), INTEGER("ts", 0), INTEGER("track_id", 1), { "value", "", SERVED_NUMBER, 2 } } },
     { "sched_slice",
       COLUMNS_SCHED,
+      false,
       false,
       false,
       7,
@@ -63,6 +67,7 @@ const struct served_table served_tables[] = {
       COLUMNS_WAIT,
       false,
       false,
+      false,
       6,
       { ID("id"),
         INTEGER("ts", 0),
@@ -74,6 +79,7 @@ const struct served_table served_tables[] = {
       COLUMNS_SAMPLE,
       false,
       false,
+      false,
       7,
       { ID("id"), INTEGER("ts", 0), INTEGER("cpu", 1), INTEGER("utid", 2),
         INTEGER("callsite_id", 3), INTEGER("weight", 4), INTEGER("sample_type_id", 5) } },
@@ -81,6 +87,7 @@ const struct served_table served_tables[] = {
       COLUMNS_ARG,
       false,
       true,
+      false,
       8,
       { { "arg_set_id", "INTEGER", SERVED_SET, ARG_SET },
         { "key", "TEXT", SERVED_KEY, ARG_KEY },
@@ -90,6 +97,20 @@ const struct served_table served_tables[] = {
         { "real_value", "REAL", SERVED_REAL_VALUE, ARG_VALUE },
         { "value_type", "TEXT", SERVED_VALUE_TYPE, ARG_TYPE },
         { "display_value", "TEXT", SERVED_DISPLAY_VALUE, ARG_VALUE } } },
+    { "thread_state",
+      COLUMNS_SCHED,
+      false,
+      false,
+      true,
+      8,
+      { { "id", "INTEGER", SERVED_STATE_ID, 0 },
+        { "ts", "INTEGER", SERVED_STATE_INTEGER, 0 },
+        { "dur", "INTEGER", SERVED_STATE_INTEGER, 1 },
+        { "cpu", "INTEGER", SERVED_STATE_CPU, 2 },
+        { "utid", "INTEGER", SERVED_STATE_INTEGER, 3 },
+        { "state", "TEXT", SERVED_STATE, 0 },
+        { "waker_utid", "INTEGER", SERVED_WAKER, 0 },
+        { "capture_id", "INTEGER", SERVED_THREAD_CAPTURE, 0 } } },
 };
 const unsigned served_table_count = sizeof served_tables / sizeof *served_tables;
 
@@ -115,11 +136,26 @@ static char *declaration_of(const struct served_table *served)
     return sqlite3_str_finish(sql);
 }
 
+/* The tables that thread states are of; none for another table.  They live as long as it does.  */
+static struct columns_vtab *make_parts(const struct served_table *served,
+                                       struct store_columns *columns)
+{
+    struct columns_vtab *parts = calloc(STATES_PARTS, sizeof *parts);
+
+    if (!parts || !served->has_states)
+        return parts;
+    parts[STATES_RUN] = (struct columns_vtab){ .columns = columns,
+                                               .served = find_served("sched_slice") };
+    parts[STATES_WAIT] = (struct columns_vtab){ .columns = columns,
+                                                .served = find_served("thread_wait") };
+    return parts;
+}
+
 static int connect_table(sqlite3 *db, void *context, int argc, const char *const *argv,
                          sqlite3_vtab **out, char **error)
 {
     const struct served_table *served = find_served(argv[2]);
-    struct columns_vtab *table;
+    struct columns_vtab *table, *parts;
     char *declaration;
     int code;
 
@@ -129,10 +165,12 @@ static int connect_table(sqlite3 *db, void *context, int argc, const char *const
         return SQLITE_ERROR;
     }
     table = calloc(1, sizeof *table);
+    parts = make_parts(served, context);
     declaration = declaration_of(served);
-    code = table && declaration ? sqlite3_declare_vtab(db, declaration) : SQLITE_NOMEM;
+    code = table && parts && declaration ? sqlite3_declare_vtab(db, declaration) : SQLITE_NOMEM;
     sqlite3_free(declaration);
     if (code != SQLITE_OK) {
+        free(parts);
         free(table);
         return code;
     }
@@ -140,6 +178,7 @@ static int connect_table(sqlite3 *db, void *context, int argc, const char *const
     table->columns = context;
     table->columns->references++;
     table->served = served;
+    table->parts = parts;
     *out = &table->base;
     return SQLITE_OK;
 }
@@ -149,13 +188,14 @@ static int disconnect_table(sqlite3_vtab *base)
     struct columns_vtab *table = (struct columns_vtab *)base;
 
     columns_drop(table->columns);
+    free(table->parts);
     free(table);
     return SQLITE_OK;
 }
 
 /* ---- Cursors ---- */
 
-static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+int columns_open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
     struct store_columns *columns = ((struct columns_vtab *)base)->columns;
     struct columns_cursor *cursor = calloc(1, sizeof *cursor);
@@ -171,13 +211,14 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
     return SQLITE_OK;
 }
 
-static int close_cursor(sqlite3_vtab_cursor *base)
+int columns_close_cursor(sqlite3_vtab_cursor *base)
 {
     struct columns_cursor *cursor = (struct columns_cursor *)base;
     struct store_columns *columns = cursor_table(cursor)->columns;
     struct columns_cursor **at = &columns->cursors;
 
     rows_release(cursor);
+    states_release(cursor);
     (void)sqlite3_finalize(cursor->ends);
     while (*at != cursor)
         at = &(*at)->next;
@@ -203,7 +244,7 @@ static int at_end(sqlite3_vtab_cursor *base)
     return ((struct columns_cursor *)base)->at_end;
 }
 
-static int64_t id_of(const struct columns_cursor *cursor)
+int64_t columns_id_of(const struct columns_cursor *cursor)
 {
     const struct columns_vtab *table = cursor_table(cursor);
     const struct columns_group *group =
@@ -216,11 +257,14 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
     const struct columns_cursor *cursor = (const struct columns_cursor *)base;
 
+    const struct served_table *served = cursor_table(cursor)->served;
+
     if (cursor->plain)
-        *out = cursor_table(cursor)->served->has_args ? cursor->row
-                                                      : sqlite3_column_int64(cursor->plain, 0);
+        *out = served->has_args ? cursor->row : sqlite3_column_int64(cursor->plain, 0);
+    else if (served->has_args)
+        *out = args_rowid(cursor);
     else
-        *out = cursor_table(cursor)->served->has_args ? args_rowid(cursor) : id_of(cursor);
+        *out = served->has_states ? states_rowid(cursor) : columns_id_of(cursor);
     return SQLITE_OK;
 }
 
@@ -289,7 +333,7 @@ static int result_other(sqlite3_context *context, struct store_columns *columns,
     return SQLITE_OK;
 }
 
-static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
+int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
 {
     struct columns_cursor *cursor = (struct columns_cursor *)base;
     const struct columns_vtab *table = cursor_table(cursor);
@@ -303,8 +347,10 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numbe
     }
     if (table->served->has_args)
         return args_column(cursor, context, is);
+    if (table->served->has_states)
+        return states_column(cursor, context, is);
     if (is->value == SERVED_ID) {
-        sqlite3_result_int64(context, id_of(cursor));
+        sqlite3_result_int64(context, columns_id_of(cursor));
         return SQLITE_OK;
     }
     if (is->value == SERVED_TYPE) {
@@ -338,11 +384,11 @@ const sqlite3_module columns_module = {
     .xBestIndex = columns_best_index,
     .xDisconnect = disconnect_table,
     .xDestroy = disconnect_table,
-    .xOpen = open_cursor,
-    .xClose = close_cursor,
+    .xOpen = columns_open_cursor,
+    .xClose = columns_close_cursor,
     .xFilter = filter,
     .xNext = next,
     .xEof = at_end,
-    .xColumn = column,
+    .xColumn = columns_column,
     .xRowid = rowid,
 };

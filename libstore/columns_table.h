@@ -26,6 +26,13 @@ enum served_value {
     SERVED_REAL_VALUE,
     SERVED_VALUE_TYPE,
     SERVED_DISPLAY_VALUE,
+    /* Of thread states (columns_states.c), of which `column` is that of sched_slice: */
+    SERVED_STATE_ID,
+    SERVED_STATE_INTEGER,
+    SERVED_STATE_CPU,
+    SERVED_STATE,
+    SERVED_WAKER,
+    SERVED_THREAD_CAPTURE,
 };
 
 struct served_column {
@@ -38,7 +45,7 @@ struct served_column {
 struct served_table {
     const char *name;
     enum columns_table table;
-    bool has_names, has_args;
+    bool has_names, has_args, has_states;
     unsigned count;
     struct served_column columns[SERVED_MOST];
 };
@@ -47,6 +54,7 @@ struct columns_vtab {
     sqlite3_vtab base;
     struct store_columns *columns;
     const struct served_table *served;
+    struct columns_vtab *parts; /* of thread states: STATES_PARTS tables; NULL: no parts */
 };
 
 /* ---- Plans (columns_plan.c) ----
@@ -106,6 +114,8 @@ struct columns_cursor {
     sqlite3_stmt *ends;
     bool is_in_ends;
     size_t hint; /* for columns_lower_bound() */
+
+    struct states_cursor *states; /* of thread states */
 };
 
 static inline struct columns_vtab *cursor_table(const struct columns_cursor *cursor)
@@ -116,6 +126,8 @@ static inline struct columns_vtab *cursor_table(const struct columns_cursor *cur
 /* Begin to read rows.  SQLite's code.  */
 int rows_start(struct columns_cursor *cursor, int plan, const char *text, int argc,
                sqlite3_value **argv);
+/* Begin with the row of an id.  SQLite's code.  */
+int rows_start_id(struct columns_cursor *cursor, int64_t id);
 int rows_next(struct columns_cursor *cursor);
 void rows_release(struct columns_cursor *cursor);
 
@@ -138,7 +150,30 @@ int args_column(struct columns_cursor *cursor, sqlite3_context *context,
                 const struct served_column *is);
 int64_t args_rowid(const struct columns_cursor *cursor);
 
+/* ---- Thread states (columns_states.c) ---- */
+
+enum { STATES_RUN, STATES_WAIT, STATES_PARTS }; /* rows of sched_slice, of thread_wait */
+
+/* Whether thread states can come in the order of their state.  */
+bool states_can_order(const struct store_columns *columns);
+/* Whether all parts have columns.  */
+bool states_are_there(const struct store_columns *columns);
+
+int states_start(struct columns_cursor *cursor, int plan, const char *text, int argc,
+                 sqlite3_value **argv);
+int states_next(struct columns_cursor *cursor);
+int states_column(struct columns_cursor *cursor, sqlite3_context *context,
+                  const struct served_column *is);
+int64_t states_rowid(const struct columns_cursor *cursor);
+void states_release(struct columns_cursor *cursor);
+
 /* ---- The module (columns_table.c) ---- */
+
+/* A cursor for a part.  SQLite's code.  */
+int columns_open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out);
+int columns_close_cursor(sqlite3_vtab_cursor *base);
+int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number);
+int64_t columns_id_of(const struct columns_cursor *cursor);
 
 extern const sqlite3_module columns_module;
 

@@ -77,6 +77,18 @@ SUITE = [
     "SELECT rowid FROM slice_data ORDER BY rowid LIMIT 5",
     "SELECT group_concat(id) FROM (SELECT id, track_id FROM slice WHERE id < 40 ORDER BY id) GROUP BY track_id ORDER BY track_id",
     "SELECT max(ts), min(ts), max(id), count(parent_id), total(dur) FROM slice",
+    "SELECT state, count(*), min(id), max(ts) FROM thread_state GROUP BY state ORDER BY state DESC",
+    "SELECT id, state FROM thread_state WHERE state = 'Running' ORDER BY id LIMIT 20",
+    "SELECT id, state, waker_utid FROM thread_state WHERE state IN ('W', 'S', 'x', NULL, 5, 'Running12') ORDER BY id LIMIT 90",
+    "SELECT count(*), sum(dur) FROM thread_state WHERE state = 'S' AND state <> 'x' AND dur > 0",
+    "SELECT count(*) FROM thread_state WHERE state = 'R' AND state = 'Running'", "SELECT count(*) FROM thread_state WHERE state >= 'R'",
+    "SELECT * FROM thread_state WHERE id IN (7, 8, 9, 10, -1, '12', 13.0, 14.5, NULL, 'x') ORDER BY id",
+    "SELECT a.id, b.id, b.state FROM thread_state AS a JOIN thread_state AS b ON b.id = a.id + 1 WHERE a.id < 300 ORDER BY a.id",
+    "SELECT t.id, count(s.id), sum(s.dur), max(s.cpu) FROM thread AS t LEFT JOIN thread_state AS s ON s.utid = t.id GROUP BY t.id ORDER BY t.id",
+    "SELECT typeof(id), typeof(cpu), typeof(state), typeof(waker_utid), typeof(capture_id), capture_id, count(*) FROM thread_state GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6",
+    "SELECT state, id FROM thread_state WHERE utid = 3 AND ts > 100 ORDER BY state, id",
+    "SELECT DISTINCT state FROM thread_state ORDER BY state", "SELECT count(*) FROM thread_state AS a CROSS JOIN thread_state AS b ON b.ts = a.ts AND b.utid = a.utid WHERE a.id < 200",
+    "SELECT count(*), sum(i.dur) FROM intervals_intersect('thread_state', 'sched', 'utid') AS i JOIN thread_state AS t ON t.id = i.id_a WHERE i.id_b < 500",
     "SELECT s.id, w.state FROM sched_slice AS s JOIN thread_wait AS w ON w.utid = s.utid AND w.ts = s.ts + s.dur ORDER BY s.id",
 ]
 

@@ -64,7 +64,17 @@ static void make_file(void)
     store_close(store);
 }
 
-/* The same with slices in one another, arguments and values of a counter.  */
+/* Threads 1 and 2, which exist, and 0, which is none.  */
+static struct fxt_record switch_record(uint64_t ticks, uint64_t outgoing, uint64_t incoming)
+{
+    return (struct fxt_record){ .kind = FXT_RECORD_CONTEXT_SWITCH,
+                                .ticks = ticks,
+                                .value.sched = { .outgoing_state = 3,
+                                                 .outgoing_tid = outgoing,
+                                                 .incoming_tid = incoming } };
+}
+
+/* The same with slices in one another, arguments, values of a counter and context switches.  */
 static void make_slices(void)
 {
     struct fxt_arg args[] = { u64_arg("n", 1), string_arg("text", "words") };
@@ -79,6 +89,9 @@ static void make_slices(void)
         event_record(FXT_EVENT_INSTANT, "c", "instant", args, 2),
         backtrace_record(3, 1, 1, one, 3),
         backtrace_record(5, 1, 2, two, 2),
+        switch_record(2, 0, 1),
+        switch_record(30, 1, 2),
+        switch_record(40, 2, 0),
     };
     struct store_import_options options = { .size = sizeof options, .name = "slices" };
     struct fxt_bytes bytes = { (const uint8_t *)"slices", 6 };
@@ -200,6 +213,8 @@ static const char *const column_questions[] = {
     "SELECT a.* FROM slice AS s, slice_at(s.ts, 1) AS a",
     "SELECT * FROM intervals_intersect('slice', 'slice', 'track_id')",
     "SELECT * FROM call_top WHERE from_ts = 3 AND limit_ts = 5",
+    "SELECT state, count(*), max(capture_id), sum(waker_utid) FROM thread_state GROUP BY state",
+    "SELECT t.*, s.* FROM thread AS t JOIN thread_state AS s USING (utid) ORDER BY s.id",
     "SELECT * FROM callsite_counts WHERE tid = 2",
 };
 
