@@ -12,15 +12,15 @@
  *   id 1 + columns_table the directory of a table: its groups of at most BLOCK_ROWS rows with
  *                        consecutive ids; for each column of a group, how it is packed, smallest
  *                        and largest value, and the checksum of its block
- *   other ids            the blocks (block.h).  Those of a group have consecutive ids, in the order
- *                        of its columns.  A block of no bytes has no row
+ *   other ids            the blocks (column_block.h).  Those of a group have consecutive ids, in
+ *                        the order of its columns.  A block of no bytes has no row
  *
  * Identity: SQLite counts the transactions that write to a file, at bytes 24 to 27 of the file, for
  * every program that writes.  The identity has the count that its own transaction leads to, so
  * columns that are older than any other change of the file are recognized.  In a store in WAL mode,
  * SQLite does not count; such a store has no columns.
  *
- *   block.c             values <-> packed bytes
+ *   blocks/             values <-> packed bytes
  *   columns_format.c    directories <-> bytes; which columns there are
  *   columns_identity.c  the identity: whether columns are current, and saying so
  *   columns_write.c     rows -> groups
@@ -36,21 +36,11 @@
 #ifndef STORE_COLUMNS_H
 #define STORE_COLUMNS_H
 
-#include "libstore/column_block.h"
+#include "libstore/blocks/block_scan.h"
 #include "libstore/row_batch.h"
 #include "libstore/store_internal.h"
 
 /* ---- What has columns (columns_format.c) ---- */
-
-enum columns_table {
-    COLUMNS_SLICE,
-    COLUMNS_COUNTER,
-    COLUMNS_SCHED,
-    COLUMNS_WAIT,
-    COLUMNS_SAMPLE,
-    COLUMNS_ARG,
-    COLUMNS_TABLES,
-};
 
 #define COLUMNS_MOST 10 /* of a table, without its id */
 
@@ -149,6 +139,10 @@ enum store_status columns_writer_add(struct columns_writer *writer, const struct
 /* Write what is left.  */
 enum store_status columns_writer_finish(struct columns_writer *writer, struct store_error *error);
 void columns_writer_close(struct columns_writer *writer); /* accepts NULL */
+
+/* ---- Reading without SQL (columns_scan.c) ---- */
+
+columns_scan_fn columns_scan;
 
 /* ---- Serving (columns_serve.c) ---- */
 

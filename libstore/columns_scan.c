@@ -1,5 +1,4 @@
-#include "libstore/columns_scan.h"
-
+/* Rows without SQL.  */
 #include "libstore/columns_read.h"
 
 /* Whether the columns have what is wanted.  */

@@ -1,6 +1,7 @@
 /* store_content.c - <fxt/store_content.h> for stores.  */
 #include <fxt/store_content.h>
 
+#include "libstore/columns.h"
 #include "libstore/functions/content_queries.h"
 #include "libstore/functions/functions.h"
 #include "libstore/store_internal.h"

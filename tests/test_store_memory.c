@@ -67,11 +67,11 @@ static void make_file(void)
 /* Threads 1 and 2, which exist, and 0, which is none.  */
 static struct fxt_record switch_record(uint64_t ticks, uint64_t outgoing, uint64_t incoming)
 {
-    return (struct fxt_record){ .kind = FXT_RECORD_CONTEXT_SWITCH,
-                                .ticks = ticks,
-                                .value.sched = { .outgoing_state = 3,
-                                                 .outgoing_tid = outgoing,
-                                                 .incoming_tid = incoming } };
+    return (struct fxt_record){
+        .kind = FXT_RECORD_CONTEXT_SWITCH,
+        .ticks = ticks,
+        .value.sched = { .outgoing_state = 3, .outgoing_tid = outgoing, .incoming_tid = incoming }
+    };
 }
 
 /* The same with slices in one another, arguments, values of a counter and context switches.  */

@@ -4,7 +4,7 @@
 #ifndef STORE_FUNCTIONS_FUNCTIONS_H
 #define STORE_FUNCTIONS_FUNCTIONS_H
 
-#include "libstore/columns_scan.h"
+#include "libstore/blocks/block_scan.h"
 #include "libstore/functions/shape.h"
 #include "libstore/functions/stored_stacks.h"
 

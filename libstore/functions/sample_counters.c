@@ -1,6 +1,6 @@
 #include "libstore/functions/sample_counters.h"
 
-#include "libstore/columns_scan.h"
+#include "libstore/blocks/block_scan.h"
 #include "libstore/functions/cpu_list.h"
 
 void amount_add(struct amount *to, const struct amount *more)

@@ -1,5 +1,5 @@
 /* Values of one column, packed.  */
-#include "libstore/column_block.h"
+#include "libstore/blocks/column_block.h"
 
 #include "base/index.h"
 

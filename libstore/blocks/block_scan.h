@@ -1,10 +1,23 @@
-/* columns_scan.h - rows of a table by columns, a group at a time, without SQL.  Private to libstore.
+/* block_scan.h - rows of a table by columns, a group at a time, without SQL.  Private to libstore.
  *
- * What adds up many rows reads them so: it touches the columns that it needs, and no others.  */
-#ifndef STORE_COLUMNS_SCAN_H
-#define STORE_COLUMNS_SCAN_H
+ * Who adds up many rows reads them so: it touches the columns that it needs, and no others.  The
+ * functions of libstore/functions get them through a pointer, because the SQLite extension has
+ * these functions, and no columns.  */
+#ifndef STORE_BLOCK_SCAN_H
+#define STORE_BLOCK_SCAN_H
 
-#include "libstore/columns.h"
+#include "libstore/blocks/column_block.h"
+
+/* The tables that have columns.  */
+enum columns_table {
+    COLUMNS_SLICE,
+    COLUMNS_COUNTER,
+    COLUMNS_SCHED,
+    COLUMNS_WAIT,
+    COLUMNS_SAMPLE,
+    COLUMNS_ARG,
+    COLUMNS_TABLES,
+};
 
 #define SCAN_MOST 6
 
@@ -30,19 +43,18 @@ struct columns_scan {
 
 typedef void columns_rows_fn(void *context, const struct columns_rows *rows);
 
-/* Call each() for all groups that have such rows, in the order of their ids.  *answered is false,
+/* Calls each() for all groups that have such rows, in the order of their ids.  *answered is false,
  * and each() was not called, if the plain table has to be read instead: the store has no columns of
  * what it is now, is not served from columns (store_serve_columns()), or has reals in one of the
  * columns.  Returns SQLite's code.  */
-int columns_scan(struct store *store, const struct columns_scan *scan, columns_rows_fn *each,
-                 void *context, bool *answered);
+struct store;
+typedef int columns_scan_fn(struct store *store, const struct columns_scan *scan,
+                            columns_rows_fn *each, void *context, bool *answered);
 
-/* The function and its store, for the SQL functions: in the SQLite extension, which is made without
- * columns, both are NULL.  */
+/* Such a function and its store; both NULL: there are no columns.  */
 struct columns_scanner {
     struct store *store;
-    int (*scan)(struct store *store, const struct columns_scan *scan, columns_rows_fn *each,
-                void *context, bool *answered);
+    columns_scan_fn *scan;
 };
 
-#endif /* STORE_COLUMNS_SCAN_H */
+#endif /* STORE_BLOCK_SCAN_H */
