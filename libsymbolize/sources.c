@@ -2,6 +2,7 @@
  * directories of ELF files, which are indexed once (section 3).  */
 #include "libsymbolize/sym_session.h"
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,8 @@ struct sym_source {
     bool done; /* the index is made, or not needed */
     struct indexed *items;
     size_t count, capacity;
-    size_t left; /* entries that may still be looked at */
+    size_t left;              /* entries that may still be looked at */
+    struct sym_unread unread; /* owns its path */
 };
 
 enum sym_status sym_sources_new(const char *const *paths, size_t count, struct sym_source **out)
@@ -57,9 +59,25 @@ void sym_sources_free(struct sym_source *sources, size_t count)
         for (size_t k = 0; k < sources[i].count; k++)
             base_free(sources[i].items[k].path);
         base_free(sources[i].items);
+        base_free((char *)sources[i].unread.path);
         base_free(sources[i].path);
     }
     base_free(sources);
+}
+
+void sym_session_unread(const struct sym_session *session, struct sym_unread *out)
+{
+    *out = (struct sym_unread){ .count = 0 };
+    for (size_t i = 0; i < session->source_count; i++) {
+        const struct sym_unread *unread = &session->sources[i].unread;
+
+        if (!out->path) {
+            out->path = unread->path;
+            out->system_errno = unread->system_errno;
+        }
+        out->count += unread->count;
+        out->stopped |= unread->stopped;
+    }
 }
 
 const char *sym_source_path(const struct sym_session *session, size_t source)
@@ -170,17 +188,32 @@ static uint64_t key_of(const uint8_t *id, size_t length)
     return key;
 }
 
+/* Count what errno says of directory/name, or of directory itself: name is NULL.  What is removed
+ * meanwhile was never there.  */
+static void count_unread(struct sym_source *source, const char *directory, const char *name)
+{
+    int error = errno;
+
+    if (error == ENOENT || source->unread.count++ > 0)
+        return;
+    source->unread.system_errno = error;
+    source->unread.path = name ? sym_format("%s/%s", directory, name) : sym_format("%s", directory);
+}
+
 /* Whether it is worth while to open the file: ELF, a packed kernel module, or a Breakpad symbol
  * file.  */
-static bool may_be_elf(int directory, const char *name)
+static bool may_be_elf(struct sym_source *source, const char *path, int directory, const char *name)
 {
     uint8_t magic[6] = { 0 };
     struct sym_bytes bytes = { magic, sizeof magic };
     struct stat facts;
     int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-    if (fd < 0)
+    if (fd < 0) {
+        if (errno != ENXIO && errno != ELOOP) /* a socket; a link that leads nowhere */
+            count_unread(source, path, name);
         return false;
+    }
     bool read = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
                 pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic;
     (void)close(fd);
@@ -241,7 +274,7 @@ static bool is_directory(int parent, const struct dirent *entry)
            S_ISDIR(facts.st_mode);
 }
 
-/* Indexes a directory and those below it.  One that cannot be read is passed over.  */
+/* Indexes a directory and those below it.  One that cannot be read is counted.  */
 /* NOLINTNEXTLINE(misc-no-recursion): at most DEPTH_MAX deep */
 static enum sym_status index_directory(struct sym_source *source, const char *path, size_t depth)
 {
@@ -249,15 +282,18 @@ static enum sym_status index_directory(struct sym_source *source, const char *pa
     enum sym_status status = SYM_OK;
     const struct dirent *entry;
 
-    if (!directory)
+    if (!directory) {
+        errno = depth < DEPTH_MAX ? errno : ENAMETOOLONG;
+        count_unread(source, path, NULL);
         return SYM_OK;
+    }
     while (!status && source->left && (entry = readdir(directory))) {
         const char *name = entry->d_name;
-        source->left--;
+        source->unread.stopped = --source->left == 0;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || is_found_by_name(name, depth))
             continue;
         bool below = is_directory(dirfd(directory), entry);
-        if (!below && !may_be_elf(dirfd(directory), name))
+        if (!below && !may_be_elf(source, path, dirfd(directory), name))
             continue;
         char *full = sym_format("%s/%s", path, name);
         if (!below) {

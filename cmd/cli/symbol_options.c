@@ -136,8 +136,27 @@ struct sym_session *cli_symbols_of_thread(const struct cli_symbols *symbols)
     return sym_session_open(&options, &session, NULL) == SYM_OK ? session : NULL;
 }
 
+/* Names may be missing for it.  */
+static void tell_unread(const struct sym_session *session)
+{
+    struct sym_unread unread;
+
+    sym_session_unread(session, &unread);
+    if (unread.count == 1 && unread.path)
+        cli_warning("--symbols: %s: %s", unread.path, strerror(unread.system_errno));
+    else if (unread.count > 0)
+        cli_warning("--symbols: %zu files and directories cannot be read; the first is %s: %s",
+                    unread.count, unread.path ? unread.path : "not known",
+                    strerror(unread.system_errno));
+    if (unread.stopped)
+        cli_warning("--symbols: a directory has more than a million files: not all of them were "
+                    "looked at");
+}
+
 void cli_symbols_close(struct cli_symbols *symbols)
 {
+    if (symbols->session)
+        tell_unread(symbols->session);
     sym_session_close(symbols->session);
     cli_progress_end(&symbols->progress);
     free(symbols->name);

@@ -156,6 +156,15 @@ struct sym_options {
 SYM_API enum sym_status sym_session_open(const struct sym_options *options,
                                          struct sym_session **out, struct sym_error *error);
 
+/* What was left out while the directories of symbol_paths were indexed.  */
+struct sym_unread {
+    size_t count;     /* of files and directories that could not be read */
+    const char *path; /* the first of them, until sym_session_close(); NULL: none, or no memory */
+    int system_errno; /* of the first; ENAMETOOLONG: more than 32 directories deep */
+    bool stopped;     /* after 1048576 entries of a directory of symbol_paths */
+};
+SYM_API void sym_session_unread(const struct sym_session *session, struct sym_unread *out);
+
 /* Close the session and its modules; all pointers that they returned become invalid.  Accepts
  * NULL.  */
 SYM_API void sym_session_close(struct sym_session *session);

@@ -34,6 +34,30 @@ names 'outer' 'without inlined frames' --no-inlines --symbols files trace.fxt
 names 'outer;inner' 'the second of two' -s "$ROOT/testdata" -s files trace.fxt
 names "[bare+0x$outer_short]" 'servers where none are named' --debuginfod trace.fxt
 
+# What cannot be read below a folder is told.
+allowed() { # allowed COMMAND...: as somebody who may only do what file modes say
+    if [ "$(id -u)" -eq 0 ]; then
+        setpriv --bounding-set -dac_override,-dac_read_search "$@"
+    else
+        "$@"
+    fi
+}
+if allowed true 2>err; then
+    mkdir -p closed/below
+    cp full closed/file
+    chmod 0 closed/file
+    allowed fxt2pprof -q --format folded --root none --symbols closed moved.fxt >got 2>err || fail "an unreadable file: $(cat err)"
+    grep -qxF 'fxt2pprof: warning: --symbols: closed/file: Permission denied' err || fail "an unreadable file: $(cat err)"
+    chmod 0 closed/below
+    allowed fxt2pprof -q --format folded --root none --symbols closed moved.fxt >got 2>err || fail "an unreadable folder: $(cat err)"
+    grep -qE '^fxt2pprof: warning: --symbols: 2 files and directories cannot be read; the first is closed/(file|below): Permission denied$' err ||
+        fail "an unreadable folder: $(cat err)"
+    chmod 700 closed/below
+fi
+ln -s nowhere files/link
+names 'outer;inner' 'a folder with a link that leads nowhere' --symbols files moved.fxt
+[ ! -s err ] || fail "a link that leads nowhere: $(cat err)"
+
 # The kernel, by kallsyms.
 printf '%s\n' 'ffffffff81000000 T _stext' 'ffffffff81000040 t early_setup' 'ffffffff81000080 T later' >kallsyms
 python3 "$ROOT/tests/tools/one_sample.py" '[kernel]' '' ffffffff81000050 >kernel.fxt || fail "no trace of the kernel"
