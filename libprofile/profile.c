@@ -717,23 +717,9 @@ static enum profile_status count_stacks(const struct profile *profile,
 static enum profile_status take_loss(void *context, const struct profile_loss *loss)
 {
     struct profile *profile = context;
-    struct profile_loss *sum = &profile->loss;
     enum profile_status status = PROFILE_OK;
 
-    sum->ring = profile_add(sum->ring, loss->ring);
-    sum->throttled = profile_add(sum->throttled, loss->throttled);
-    sum->region_full = profile_add(sum->region_full, loss->region_full);
-    sum->unreadable = profile_add(sum->unreadable, loss->unreadable);
-    sum->exited = profile_add(sum->exited, loss->exited);
-    sum->sideband = profile_add(sum->sideband, loss->sideband);
-    sum->stopped = profile_add(sum->stopped, loss->stopped);
-    sum->provider_events = profile_add(sum->provider_events, loss->provider_events);
-    sum->heap_allocations = profile_add(sum->heap_allocations, loss->heap_allocations);
-    sum->heap_frees = profile_add(sum->heap_frees, loss->heap_frees);
-    sum->heap_infos = profile_add(sum->heap_infos, loss->heap_infos);
-    sum->heap_rejected = profile_add(sum->heap_rejected, loss->heap_rejected);
-    sum->heap_no_memory = profile_add(sum->heap_no_memory, loss->heap_no_memory);
-    sum->heap_forgotten = profile_add(sum->heap_forgotten, loss->heap_forgotten);
+    profile_loss_add(&profile->loss, loss);
     for (int kind = 0; kind < PROFILE_KINDS && status == PROFILE_OK; kind++) {
         close_times(profile, &profile->values[kind]);
         status = count_stacks(profile, &profile->values[kind]);

@@ -54,6 +54,10 @@ static inline uint64_t profile_tally_read(const struct profile_tally *tally, con
     return count;
 }
 
+/* The counter of the cause that profile_loss_at() has at that index.  */
+uint64_t *profile_loss_counter(struct profile_loss *loss, size_t index);
+void profile_loss_add(struct profile_loss *sum, const struct profile_loss *more);
+
 /* ---- Small things ---- */
 
 /* Sums of counts from hostile files stop at the top instead of wrapping.  */

@@ -131,7 +131,7 @@ CREATE TABLE provider (
 -- What the capture lost, by cause.  The view stats says what each count is of.
 CREATE TABLE loss (
     capture_id INTEGER NOT NULL REFERENCES capture (id) ON DELETE CASCADE,
-    name       TEXT NOT NULL,    -- the cause: 'ring', 'sideband', 'region_full', 'stopped', 'unreadable', 'exited', 'throttled', 'provider_events', 'heap_allocations', 'heap_frees', 'heap_infos', 'heap_rejected', 'heap_no_memory', 'heap_forgotten'
+    name       TEXT NOT NULL,    -- the cause: 'ring', 'sideband', 'region_full', 'stopped', 'unreadable', 'exited', 'throttled', 'provider_events', 'trace_records', 'heap_allocations', 'heap_frees', 'heap_infos', 'heap_rejected', 'heap_no_memory', 'heap_forgotten'
     count      INTEGER NOT NULL, -- of samples, records, CPUs, ..., as the cause is; not 0
     PRIMARY KEY (capture_id, name)
 ) STRICT, WITHOUT ROWID;
@@ -676,6 +676,7 @@ SELECT name, CAST('data_loss' AS TEXT), CAST('trace' AS TEXT), count,
          WHEN 'exited' THEN 'samples of threads that were just ending'
          WHEN 'throttled' THEN 'times that the kernel throttled sampling'
          WHEN 'provider_events' THEN 'marks of providers that they lost records'
+         WHEN 'trace_records' THEN 'records that did not fit into the trace buffer of their program'
          WHEN 'heap_allocations' THEN 'sampled allocations that the capture did not receive'
          WHEN 'heap_frees' THEN 'releases that the capture did not receive: blocks look in use that are not'
          WHEN 'heap_infos' THEN 'messages about modules that the capture did not receive'

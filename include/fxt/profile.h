@@ -503,7 +503,7 @@ struct profile_resident {
     uint64_t peak_bytes;
 };
 
-/* What a capture lost, by cause (counters fxt.capture/lost and heap_lost, provider events).
+/* What a capture lost, by cause (counters of category fxt.capture, and provider events).
  * Totals, reported once by profile_ingest_finish().  */
 struct profile_loss {
     uint64_t ring;            /* the kernel's ring buffer overran */
@@ -511,7 +511,8 @@ struct profile_loss {
     uint64_t region_full;     /* a per-CPU region was full */
     uint64_t unreadable;      /* the stack could not be read */
     uint64_t exited;          /* samples of threads that were just ending */
-    uint64_t provider_events; /* "a buffer filled up" marks of any provider */
+    uint64_t provider_events; /* "a buffer filled up" marks of providers, without those that
+                               * trace_records has the number of */
     /* Messages of the memory sampler that the capture did not receive (counter
      * fxt.capture/heap_lost).  */
     uint64_t heap_allocations;
@@ -522,6 +523,7 @@ struct profile_loss {
     uint64_t heap_forgotten; /* blocks whose release could not be reported */
     uint64_t sideband;       /* the kernel's buffer of names and mappings overran */
     uint64_t stopped;        /* CPUs that stopped sampling when their region was full */
+    uint64_t trace_records;  /* that did not fit into the trace buffers of programs */
 };
 
 /* One of these counters.  */
@@ -531,6 +533,8 @@ struct profile_loss_cause {
     const char *phrase;      /* for people, to print after the count, with what is known to help:
                               * "time the kernel throttled sampling: lower -F" if the count is 1,
                               * else "times ..." */
+    const char *counter;     /* its name in a trace, of category fxt.capture, and */
+    const char *argument;    /* of its argument; NULL: provider events */
     uint64_t count;          /* may be 0 */
 };
 

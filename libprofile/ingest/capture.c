@@ -199,10 +199,10 @@ enum profile_status ingest_capture_init(struct profile_ingest *ingest,
 
 /* ---- Losses ---- */
 
-static enum profile_status find_lost(struct profile_ingest *ingest, uint64_t id, bool heap,
+static enum profile_status find_lost(struct profile_ingest *ingest, uint64_t id, size_t cause,
                                      struct profile_loss **out, struct profile_error *error)
 {
-    uint64_t hash = base_hash(id, heap);
+    uint64_t hash = base_hash(id, cause);
     enum profile_status status;
     size_t probe;
     uint32_t at;
@@ -210,7 +210,7 @@ static enum profile_status find_lost(struct profile_ingest *ingest, uint64_t id,
     for (at = base_index_first(&ingest->lost_index, hash, &probe); at;
          at = base_index_next(&ingest->lost_index, hash, &probe)) {
         *out = &ingest->lost[at - 1].last;
-        if (ingest->lost[at - 1].id == id && ingest->lost[at - 1].heap == heap)
+        if (ingest->lost[at - 1].id == id && ingest->lost[at - 1].cause == cause)
             return PROFILE_OK;
     }
     status = ingest_reserve(&ingest->lost, &ingest->lost_capacity, ingest->lost_count,
@@ -218,39 +218,32 @@ static enum profile_status find_lost(struct profile_ingest *ingest, uint64_t id,
     if (status != PROFILE_OK)
         return status;
     *out = &ingest->lost[ingest->lost_count].last;
-    ingest->lost[ingest->lost_count++] = (struct lost_counter){ .id = id, .heap = heap };
+    ingest->lost[ingest->lost_count++] = (struct lost_counter){ .id = id, .cause = cause };
     base_index_add(&ingest->lost_index, hash, (uint32_t)ingest->lost_count);
     return PROFILE_OK;
 }
 
-/* Counter fxt.capture/lost: its id is the CPU, its values have been counted from the start.  So the
- * last of each CPU is what counts.  Counter heap_lost is the same of processes.  */
+/* Counters lost, heap_lost and provider_records_dropped: the id is the CPU, the process or the
+ * provider, and values have been counted from the start.  So the last of each id is what counts.  */
 enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
-                                        const struct fxt_record *record, bool heap,
+                                        const struct fxt_record *record, bool *is_loss,
                                         struct profile_error *error)
 {
-    struct profile_loss *last;
-    enum profile_status status = find_lost(ingest, record->value.event.id, heap, &last, error);
+    const struct profile_loss none = { .ring = 0 };
+    struct profile_loss *last = NULL;
+    struct profile_loss_cause cause;
+    enum profile_status status = PROFILE_OK;
 
-    if (status != PROFILE_OK)
-        return status;
-    if (heap) {
-        (void)ingest_argument_u64(record, "allocations", &last->heap_allocations);
-        (void)ingest_argument_u64(record, "frees", &last->heap_frees);
-        (void)ingest_argument_u64(record, "infos", &last->heap_infos);
-        (void)ingest_argument_u64(record, "rejected", &last->heap_rejected);
-        (void)ingest_argument_u64(record, "no_memory", &last->heap_no_memory);
-        (void)ingest_argument_u64(record, "forgotten", &last->heap_forgotten);
-        return PROFILE_OK;
+    for (size_t i = 0; status == PROFILE_OK && profile_loss_at(&none, i, &cause); i++) {
+        if (!cause.counter || !ingest_string_is(&record->name, cause.counter))
+            continue;
+        *is_loss = true;
+        if (!last)
+            status = find_lost(ingest, record->value.event.id, i, &last, error);
+        if (last)
+            (void)ingest_argument_u64(record, cause.argument, profile_loss_counter(last, i));
     }
-    (void)ingest_argument_u64(record, "ring", &last->ring);
-    (void)ingest_argument_u64(record, "throttled", &last->throttled);
-    (void)ingest_argument_u64(record, "region_full", &last->region_full);
-    (void)ingest_argument_u64(record, "unreadable", &last->unreadable);
-    (void)ingest_argument_u64(record, "exited", &last->exited);
-    (void)ingest_argument_u64(record, "sideband", &last->sideband);
-    (void)ingest_argument_u64(record, "stopped", &last->stopped);
-    return PROFILE_OK;
+    return status;
 }
 
 /* Counter memory/resident of a process; it is one of the timeline, too.  */
@@ -269,26 +262,16 @@ enum profile_status ingest_capture_resident(struct profile_ingest *ingest,
 enum profile_status ingest_capture_finish(struct profile_ingest *ingest,
                                           struct profile_error *error)
 {
-    struct profile_loss total = { .provider_events = ingest->provider_events };
+    struct profile_loss total = { .ring = 0 };
+    uint64_t told = 0; /* marks that a counter follows */
 
     if (!ingest->sink.loss)
         return PROFILE_OK;
     for (size_t i = 0; i < ingest->lost_count; i++) {
-        const struct profile_loss *last = &ingest->lost[i].last;
-
-        total.ring = profile_add(total.ring, last->ring);
-        total.throttled = profile_add(total.throttled, last->throttled);
-        total.region_full = profile_add(total.region_full, last->region_full);
-        total.unreadable = profile_add(total.unreadable, last->unreadable);
-        total.exited = profile_add(total.exited, last->exited);
-        total.sideband = profile_add(total.sideband, last->sideband);
-        total.stopped = profile_add(total.stopped, last->stopped);
-        total.heap_allocations = profile_add(total.heap_allocations, last->heap_allocations);
-        total.heap_frees = profile_add(total.heap_frees, last->heap_frees);
-        total.heap_infos = profile_add(total.heap_infos, last->heap_infos);
-        total.heap_rejected = profile_add(total.heap_rejected, last->heap_rejected);
-        total.heap_no_memory = profile_add(total.heap_no_memory, last->heap_no_memory);
-        total.heap_forgotten = profile_add(total.heap_forgotten, last->heap_forgotten);
+        profile_loss_add(&total, &ingest->lost[i].last);
+        told += ingest->lost[i].last.trace_records > 0;
     }
+    if (ingest->provider_events > told)
+        total.provider_events = ingest->provider_events - told;
     return ingest_sink_status(ingest->sink.loss(ingest->sink.context, &total), error);
 }

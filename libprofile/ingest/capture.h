@@ -7,7 +7,7 @@
 /* Cumulative counts of one CPU (counter fxt.capture/lost).  */
 struct lost_counter {
     uint64_t id;
-    bool heap; /* of a process (heap_lost), not of a CPU */
+    size_t cause; /* the first that the counter tells */
     struct profile_loss last;
 };
 
@@ -21,8 +21,9 @@ enum profile_status ingest_capture_event(struct profile_ingest *ingest,
 enum profile_status ingest_capture_init(struct profile_ingest *ingest,
                                         const struct fxt_record *record,
                                         struct profile_error *error);
+/* A counter of category fxt.capture.  *is_loss: it was one that tells losses.  */
 enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
-                                        const struct fxt_record *record, bool heap,
+                                        const struct fxt_record *record, bool *is_loss,
                                         struct profile_error *error);
 enum profile_status ingest_capture_resident(struct profile_ingest *ingest,
                                             const struct fxt_record *record,

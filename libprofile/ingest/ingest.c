@@ -188,7 +188,8 @@ static enum profile_status ingest_event(struct profile_ingest *ingest,
                                         const struct fxt_record *record,
                                         struct profile_error *error)
 {
-    bool ours = ingest_string_is(&record->category, "fxt.capture");
+    bool ours = ingest_string_is(&record->category, "fxt.capture"), is_loss = false;
+    enum profile_status status = PROFILE_OK;
 
     switch (record->value.event.type) {
     case FXT_EVENT_INSTANT:
@@ -198,18 +199,12 @@ static enum profile_status ingest_event(struct profile_ingest *ingest,
             return ingest_capture_event(ingest, record, error);
         break;
     case FXT_EVENT_COUNTER:
-        if (ours && ingest_string_is(&record->name, "lost"))
-            return ingest_capture_lost(ingest, record, false, error);
-        if (ours && ingest_string_is(&record->name, "heap_lost"))
-            return ingest_capture_lost(ingest, record, true, error);
+        if (ours)
+            status = ingest_capture_lost(ingest, record, &is_loss, error);
         if (ingest_string_is(&record->category, "memory") &&
-            ingest_string_is(&record->name, "resident")) {
-            enum profile_status status = ingest_capture_resident(ingest, record, error);
-
-            if (status != PROFILE_OK)
-                return status;
-        }
-        return ingest_counter(ingest, record, error);
+            ingest_string_is(&record->name, "resident"))
+            status = ingest_capture_resident(ingest, record, error);
+        return status != PROFILE_OK || is_loss ? status : ingest_counter(ingest, record, error);
     default:
         break;
     }

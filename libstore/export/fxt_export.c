@@ -352,35 +352,14 @@ static enum store_status put_last_session(struct fx *fx)
 
 /* ---- Losses ---- */
 
-static const struct {
-    const char *name; /* of the row */
-    const char *argument;
-    bool heap;
-} losses[] = {
-    { "ring", "ring", false },
-    { "throttled", "throttled", false },
-    { "region_full", "region_full", false },
-    { "unreadable", "unreadable", false },
-    { "exited", "exited", false },
-    { "sideband", "sideband", false },
-    { "stopped", "stopped", false },
-    { "heap_allocations", "allocations", true },
-    { "heap_frees", "frees", true },
-    { "heap_infos", "infos", true },
-    { "heap_rejected", "rejected", true },
-    { "heap_no_memory", "no_memory", true },
-    { "heap_forgotten", "forgotten", true },
-};
-
-#define LOSSES (sizeof losses / sizeof *losses)
-
-static enum store_status put_loss(struct fx *fx, const struct fxt_arg *args, size_t count,
-                                  bool heap)
+/* Counters of one name, of all CPUs, processes or providers together.  */
+static enum store_status put_counter(struct fx *fx, const char *name, const struct fxt_arg *args,
+                                     size_t count)
 {
     struct fxt_record record = {
         .kind = FXT_RECORD_EVENT,
         .category = fx_inline("fxt.capture"),
-        .name = fx_inline(heap ? "heap_lost" : "lost"),
+        .name = fx_inline(name),
         .args = args,
         .arg_count = count,
     };
@@ -389,11 +368,40 @@ static enum store_status put_loss(struct fx *fx, const struct fxt_arg *args, siz
     return count > 0 ? fx_put_at(fx, &record, fx->end_ts) : STORE_OK;
 }
 
-/* Of all CPUs, or processes, together.  */
+#define LOSSES (sizeof(struct profile_loss) / sizeof(uint64_t))
+
+/* Arguments by the counter that has them.  */
+struct counters {
+    const char *names[LOSSES];
+    struct fxt_arg args[LOSSES][LOSSES];
+    size_t counts[LOSSES], count;
+};
+
+static void add_loss(struct counters *counters, const char *name, int64_t value)
+{
+    const struct profile_loss none = { .ring = 0 };
+    struct profile_loss_cause cause;
+    size_t i = 0, k = 0;
+
+    while (profile_loss_at(&none, i, &cause) && strcmp(name, cause.name) != 0)
+        i++;
+    if (i == LOSSES || !cause.counter)
+        return;
+    while (k < counters->count && strcmp(counters->names[k], cause.counter) != 0)
+        k++;
+    counters->names[k] = cause.counter;
+    counters->count += k == counters->count;
+    if (counters->counts[k] < LOSSES)
+        counters->args[k][counters->counts[k]++] = (struct fxt_arg){
+            .type = FXT_ARG_UINT64,
+            .name = fx_inline(cause.argument),
+            .value.uint64 = (uint64_t)value,
+        };
+}
+
 static enum store_status put_losses(struct fx *fx)
 {
-    struct fxt_arg args[2][LOSSES];
-    size_t counts[2] = { 0, 0 };
+    struct counters counters = { .count = 0 };
     enum store_status status = STORE_OK;
     sqlite3_stmt *row = export_prepare(
         fx->export, "SELECT name, count FROM main.loss WHERE capture_id = ?1 ORDER BY name",
@@ -404,18 +412,12 @@ static enum store_status put_losses(struct fx *fx)
     while (export_step(fx->export, row, &status)) {
         const char *name = (const char *)sqlite3_column_text(row, 0);
 
-        for (size_t i = 0; name && i < LOSSES; i++)
-            if (strcmp(name, losses[i].name) == 0 && counts[losses[i].heap] < LOSSES)
-                args[losses[i].heap][counts[losses[i].heap]++] =
-                    (struct fxt_arg){ .type = FXT_ARG_UINT64,
-                                      .name = fx_inline(losses[i].argument),
-                                      .value.uint64 = (uint64_t)sqlite3_column_int64(row, 1) };
+        if (name)
+            add_loss(&counters, name, sqlite3_column_int64(row, 1));
     }
     (void)sqlite3_finalize(row);
-    if (status == STORE_OK)
-        status = put_loss(fx, args[0], counts[0], false);
-    if (status == STORE_OK)
-        status = put_loss(fx, args[1], counts[1], true);
+    for (size_t k = 0; k < counters.count && status == STORE_OK; k++)
+        status = put_counter(fx, counters.names[k], counters.args[k], counters.counts[k]);
     return status == STORE_OK ? put_provider_losses(fx) : status;
 }
 

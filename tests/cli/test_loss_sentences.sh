@@ -40,6 +40,7 @@ lost|unreadable|unreadable|sample whose stack could not be read|samples whose st
 lost|exited|exited|sample of a thread that was just ending|samples of threads that were just ending|samples of threads that were just ending
 lost|throttled|throttled|time the kernel throttled sampling: lower -F|times the kernel throttled sampling: lower -F|times that the kernel throttled sampling
 provider|0|provider_events|mark that a provider lost records: if nothing else says why, give it a larger buffer|marks that providers lost records: if nothing else says why, give them larger buffers|marks of providers that they lost records
+provider_records_dropped|dropped|trace_records|record that did not fit into the trace buffer of its program: raise --buffer-size, or use --mode streaming|records that did not fit into the trace buffers of their programs: raise --buffer-size, or use --mode streaming|records that did not fit into the trace buffer of their program
 heap_lost|allocations|heap_allocations|sampled allocation: too little memory is shown; raise --interval|sampled allocations: too little memory is shown; raise --interval|sampled allocations that the capture did not receive
 heap_lost|frees|heap_frees|release: a block looks in use that is not; raise --interval|releases: blocks look in use that are not; raise --interval|releases that the capture did not receive: blocks look in use that are not
 heap_lost|infos|heap_infos|message of where modules are: code in them has no names; raise --interval|messages of where modules are: code in them has no names; raise --interval|messages about modules that the capture did not receive
@@ -48,8 +49,21 @@ heap_lost|no_memory|heap_no_memory|sampled allocation that a process had no memo
 heap_lost|forgotten|heap_forgotten|block whose release a process could not report, since it closed its connection: it may look in use|blocks whose release a process could not report, since it closed its connection: they may look in use|blocks whose release a process could not report
 END
 
+# A mark with a counter after it is one loss: that of the counter.
+{
+    python3 lost.py "$ROOT/tests" provider '' 1
+    python3 lost.py "$ROOT/tests" provider_records_dropped dropped 7 | tail -c +9
+} >both.fxt
+fxt2pprof both.fxt -o out.pb.gz 2>err || fail "a mark and a counter: $(cat err)"
+[ "$(grep -c lost: err)" = 1 ] && grep -qF '  lost: 7 records that did not fit into the trace buffers' err || fail "a mark and a counter: $(cat err)"
+rm -f lost.fxtq
+fxtq import -q both.fxt -o lost.fxtq
+fxtq export fxt -q lost.fxtq -o again.fxt || fail "export"
+fxt2pprof again.fxt -o out.pb.gz 2>err
+grep -qF '  lost: 7 records that did not fit into the trace buffers' err || fail "exported: $(cat err)"
+
 # Every cause has a row above.
 sed -n 's/^ *LOSS(\([a-z_]*\),.*/\1/p' "$ROOT/libprofile/losses.c" | sort >causes
-grep -E '^((heap_)?lost|provider)\|' "$ROOT/tests/cli/test_loss_sentences.sh" | cut -d '|' -f 3 | sort >rows
+grep -E '^((heap_)?lost|provider|provider_records_dropped)\|' "$ROOT/tests/cli/test_loss_sentences.sh" | cut -d '|' -f 3 | sort >rows
 [ -s causes ] || fail "no causes found"
 cmp -s causes rows || fail "causes without a row: $(diff causes rows)"
