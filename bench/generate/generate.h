@@ -30,7 +30,7 @@
 enum kind { SAMPLER, PROFILER, REGION, SPANS, EVENTS, SCHED, HEAP, MIX };
 
 /* What a mix can hold.  */
-enum subject { MIX_EVENTS, MIX_SCHED, MIX_STACKS, MIX_HEAP, SUBJECTS };
+enum subject { MIX_EVENTS, MIX_SCHED, MIX_STACKS, MIX_HEAP, MIX_COUNTERS, SUBJECTS };
 
 struct wanted {
     enum kind kind;
@@ -142,6 +142,10 @@ void make_sched(void);
 void start_sched(uint64_t ticks);
 void put_sched(uint64_t ticks);
 void truth_sched(void);
+
+void start_counters(void);
+void put_counter(uint64_t ticks);
+void truth_counters(void);
 
 void make_heap(void);
 void start_heap(uint64_t ticks);

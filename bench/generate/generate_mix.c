@@ -1,11 +1,9 @@
-/* --mix: events, scheduling, stacks and heap in one trace, in the order of time.  */
+/* --mix: events, scheduling, stacks, heap and counters in one trace, in the order of time.  */
 #include "bench/generate/generate.h"
 
 static void (*const steps[SUBJECTS])(uint64_t ticks) = {
-    [MIX_EVENTS] = put_event,
-    [MIX_SCHED] = put_sched,
-    [MIX_STACKS] = put_sample,
-    [MIX_HEAP] = put_heap,
+    [MIX_EVENTS] = put_event, [MIX_SCHED] = put_sched,      [MIX_STACKS] = put_sample,
+    [MIX_HEAP] = put_heap,    [MIX_COUNTERS] = put_counter,
 };
 
 static enum subject choose_subject(uint32_t total)
@@ -30,6 +28,8 @@ static void start(uint64_t ticks)
             put_module(process, module, ticks);
     if (wanted.mix[MIX_HEAP])
         start_heap(ticks);
+    if (wanted.mix[MIX_COUNTERS])
+        start_counters();
 }
 
 void make_mix(void)
@@ -56,4 +56,6 @@ void truth_mix(void)
     truth_samples();
     truth_begin("heap");
     truth_heap();
+    truth_begin("counters");
+    truth_counters();
 }

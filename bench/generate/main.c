@@ -42,8 +42,8 @@ static const struct cli_option options[] = {
       "sched: context switches and wakeups; "
       "heap: allocations and their release, as messages of fuchsia.memory.sampler" },
     { KEY_MIX, 0, "mix", "LIST",
-      "instead of a kind: parts of the records that are events, sched, stacks and "
-      "heap, as in events=70,sched=20,stacks=5,heap=5" },
+      "instead of a kind: parts of the records that are events, sched, stacks, heap and "
+      "counters, as in events=70,sched=20,stacks=5,heap=5,counters=10" },
     { KEY_SEED, 0, "seed", "N", "same seed, same bytes (default 1)" },
     { KEY_SIZE, 0, "size", "BYTES", "stop when the trace has this size; suffixes k, M, G" },
     { KEY_COUNT, 0, "count", "N", "stop after N samples, slices, events, ... (default 10000)" },
@@ -61,7 +61,8 @@ static const struct cli_option options[] = {
       "write what a reader must find: a line 'process;frame;...;leaf N' a stack, sorted by "
       "bytes; N counts samples or events, or is a slice's own nanoseconds; sched: the "
       "nanoseconds that 'process;thread;state' lasted; heap: objects and bytes allocated "
-      "there, of these still in use, and released there; mix: the line begins with its part" },
+      "there, of these still in use, and released there; counters: the values of "
+      "'process;counter'; mix: the line begins with its part" },
     { 0 },
 };
 
@@ -88,7 +89,8 @@ static const struct cli_command command = {
 /* One part of "events=70,sched=20,...", of length bytes.  */
 static void take_part(const char *part, size_t length)
 {
-    static const char *const names[SUBJECTS + 1] = { "events", "sched", "stacks", "heap", NULL };
+    static const char *const names[SUBJECTS + 1] = { "events", "sched",    "stacks",
+                                                     "heap",   "counters", NULL };
     size_t name_length = strcspn(part, "=,");
     char text[32];
     size_t subject;

@@ -93,5 +93,14 @@ grep -q 'at most 64 frames' a.err || fail "region: the limit is not named"
 "$fxtgen" --mix events=1,stack=2 >/dev/null 2>a.err && fail "a mix of something unknown was taken"
 grep -q "'stack' is not one of" a.err || fail "what cannot be mixed is not named"
 "$fxtgen" --mix events=0 >/dev/null 2>&1 && fail "a mix of nothing was taken"
+# Counters of a mix: the store has as many values of each as the truth says, half of the counters with real ones.
+"$fxtgen" --mix counters=3,events=1,sched=1 --count 4000 --truth a.truth >counters.fxt
+"$O/bin/fxtq" --no-header counters.fxt "SELECT 'counters;' || p.name || ';counter-' || substr(t.name, 9, 1) || ' ' || count(*) FROM counter AS c
+    JOIN track AS t ON t.id = c.track_id JOIN process AS p USING (upid) GROUP BY p.id, t.name" | LC_ALL=C sort >got
+sed -n '/^counters;/p' a.truth | LC_ALL=C sort >want
+[ "$(wc -l <want)" = 24 ] || fail "counters: $(cat want)"
+cmp -s got want || fail "counters: $(diff got want)"
+[ "$("$O/bin/fxtq" --no-header counters.fxt "SELECT group_concat(DISTINCT typeof(value)) FROM counter WHERE id % 2 < 2 ORDER BY 1" | tr , '\n' | sort | tr '\n' ' ')" = "integer real " ] ||
+    fail "counters have no values of both types"
 "$fxtgen" --help | grep -q -- '--truth' || fail "the help does not name --truth"
 exit 0
