@@ -99,6 +99,7 @@ struct perf_trace_counts {
     uint64_t bad_times;        /* records of a time that no trace can have: left out */
     uint64_t packet_bytes;     /* of Intel PT, taken over */
     uint64_t unowned_bytes;    /* of packets whose thread is not known: left out */
+    uint64_t far_bytes;        /* of packets of CPUs from 65,536 on: left out */
     bool has_no_packet_clock;  /* so that no switch says whose packets are whose */
     int spool_failure;         /* errno of the temporary file for packets of an input that is read
                                 * once; 0: none */

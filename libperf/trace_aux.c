@@ -88,8 +88,10 @@ static bool add_piece(struct trace_aux *aux, const struct perf_data_auxtrace *pl
 {
     struct aux_buffer *buffer;
 
-    if (place->cpu != UINT32_MAX && place->cpu >= MOST_CPUS)
+    if (place->cpu != UINT32_MAX && place->cpu >= MOST_CPUS) {
+        aux->trace->counts.far_bytes += place->length;
         return true;
+    }
     buffer = buffer_of(aux, place->cpu, place->tid);
     if (!buffer || !base_make_room(&buffer->pieces, &buffer->capacity, buffer->count + 1,
                                    sizeof *buffer->pieces))

@@ -282,13 +282,17 @@ static void find_start(struct ptlist *list)
 static bool open_next(struct ptlist *list)
 {
     struct ptlist_sideband *sideband = &list->sideband;
+    const char *path = sideband->files[list->file].path;
     struct stat info = { .st_size = 0 };
     /* Packets that name no address space are of the only process.  */
     uint64_t first = sideband->process_count == 1 ? NUMBER_FIRST : NUMBER_UNKNOWN;
 
-    list->fd = open(sideband->files[list->file].path, O_RDONLY | O_CLOEXEC);
-    if (list->fd < 0 || fstat(list->fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-        sideband->counts.missing_files++;
+    list->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (list->fd < 0 || fstat(list->fd, &info) != 0) {
+        ptlist_miss(sideband, path);
+    } else if (!S_ISREG(info.st_mode)) {
+        errno = S_ISDIR(info.st_mode) ? EISDIR : ENOTSUP;
+        ptlist_miss(sideband, path);
         info.st_size = 0;
     }
     list->length = (uint64_t)info.st_size;
@@ -312,10 +316,11 @@ static void close_file(struct ptlist *list)
     list->fd = -1;
 }
 
-/* From start to the end of the file, then from its beginning.  */
-static size_t read_some(const struct ptlist *list)
+/* From start to the end of the file, then from its beginning.  0: it cannot be read any further.  */
+static size_t read_some(struct ptlist *list)
 {
     uint64_t at = list->start + list->done, left;
+    int failure;
 
     if (at >= list->length) {
         at -= list->length;
@@ -325,7 +330,12 @@ static size_t read_some(const struct ptlist *list)
     }
     if (left > FEED_BYTES)
         left = FEED_BYTES;
-    return base_read_at(list->fd, list->fed, (size_t)left, at) == 0 ? (size_t)left : 0;
+    failure = base_read_at(list->fd, list->fed, (size_t)left, at);
+    if (failure == 0)
+        return (size_t)left;
+    errno = failure;
+    ptlist_miss(&list->sideband, list->sideband.files[list->file].path);
+    return 0;
 }
 
 static bool feed(struct ptlist *list)

@@ -33,7 +33,9 @@ void ptlist_close(struct ptlist *list); /* accepts NULL */
 ptrdiff_t ptlist_read(void *list, void *buffer, size_t size);
 
 struct ptlist_counts {
-    uint64_t missing_files; /* that are listed and cannot be read, or are not there: sideband */
+    uint64_t missing_files; /* that cannot be read to their end, or are not there */
+    char *first_missing;    /* path of the first of them; NULL: none, or no memory */
+    int missing_errno;      /* of the first */
     uint64_t bad_lines;     /* of text files */
     uint64_t bad_records;   /* of the kernel: the rest of them cannot be read */
     uint64_t kernel_bytes;  /* of packets in the kernel's own address space: left out */

@@ -54,6 +54,8 @@ struct ptlist_sideband {
 /* Read the files whose list is at path.  False: message, and what was read is to be released.  */
 bool ptlist_read_sideband(struct ptlist_sideband *sideband, const char *path, char *message,
                           size_t size);
+/* Count a file of which errno says why it is not read.  */
+void ptlist_miss(struct ptlist_sideband *sideband, const char *path);
 void ptlist_release_sideband(struct ptlist_sideband *sideband);
 
 #endif /* PTLIST_PARTS_H */

@@ -50,6 +50,16 @@ static char *read_file(const char *path, size_t *size)
     return NULL;
 }
 
+void ptlist_miss(struct ptlist_sideband *sideband, const char *path)
+{
+    struct ptlist_counts *counts = &sideband->counts;
+
+    if (counts->missing_files++ > 0)
+        return;
+    counts->missing_errno = errno;
+    counts->first_missing = strdup(path);
+}
+
 /* The file beside the list; NULL: not there, or not readable.  */
 static char *read_beside(struct ptlist_sideband *sideband, const char *list, const char *suffix,
                          bool is_optional, size_t *size)
@@ -57,9 +67,11 @@ static char *read_beside(struct ptlist_sideband *sideband, const char *list, con
     size_t stem = strlen(list) - strlen(SUFFIX);
     char path[4096], *text = NULL;
 
+    errno = ENAMETOOLONG;
     if (snprintf(path, sizeof path, "%.*s%s", (int)stem, list, suffix) < (int)sizeof path)
         text = read_file(path, size);
-    sideband->counts.missing_files += !text && !(is_optional && errno == ENOENT);
+    if (!text && !(is_optional && errno == ENOENT))
+        ptlist_miss(sideband, path);
     return text;
 }
 
@@ -387,6 +399,7 @@ void ptlist_release_sideband(struct ptlist_sideband *sideband)
     while (sideband->file_count > 0)
         free(sideband->files[--sideband->file_count].path);
     forget_modules(sideband);
+    free(sideband->counts.first_missing);
     free(sideband->files);
     free(sideband->processes);
     free(sideband->names);

@@ -331,6 +331,9 @@ static void report_packets(const struct cli_perf *perf, const struct perf_trace_
         cli_error("%s: packets are kept in a temporary file in %s (TMPDIR names another folder): "
                   "%s",
                   perf->source.label, base_temporary_dir(NULL), strerror(counts->spool_failure));
+    if (counts->far_bytes)
+        cli_note("%s: %s of packets left out: they are of CPUs from 65,536 on", perf->source.label,
+                 cli_counted(counts->far_bytes, "byte", "bytes"));
     if (counts->unowned_bytes)
         cli_note("%s: %s of packets left out: %s", perf->source.label,
                  cli_counted(counts->unowned_bytes, "byte", "bytes"),

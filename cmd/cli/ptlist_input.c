@@ -51,9 +51,11 @@ enum cli_exit cli_ptlist_report(const char *path, const struct ptlist *list)
     if (counts->bad_lines || counts->bad_records)
         status = CLI_DAMAGED;
     if (counts->missing_files) {
-        cli_error("%s: %s missing or not readable: packets (named in the list), .ktrace, .cpuid, "
-                  ".map or .ids beside it",
-                  path, cli_counted(counts->missing_files, "file is", "files are"));
+        cli_error("%s: %s missing or not readable: %s%s: %s", path,
+                  cli_counted(counts->missing_files, "file is", "files are"),
+                  counts->missing_files > 1 ? "the first is " : "",
+                  counts->first_missing ? counts->first_missing : "not known",
+                  strerror(counts->missing_errno));
         status = cli_worse(status, CLI_ENVIRONMENT);
     }
     return status;

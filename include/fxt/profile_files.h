@@ -74,6 +74,8 @@ struct profile_read_notices {
     uint64_t bad_references; /* to locations and functions that do not exist: reported as 0 */
     uint64_t bad_samples;    /* with more or fewer values than sample types: left out */
     uint64_t bad_lines;      /* folded: lines without a number at the end: left out */
+    uint64_t more_events;    /* text of perf script: samples of further events than a file can have
+                              * (63): they count as samples, without the event's period */
     uint64_t first_offset;   /* uncompressed bytes before the first of cut, bad_entries,
                               * long_entries, bad_lines; 0 if there is none.  Bad samples and
                               * references are found after the end */

@@ -215,7 +215,8 @@ bool profile_read_is_damaged(const struct profile_read_notices *notices)
 {
     return notices->cut || notices->corrupt || notices->stopped || notices->bad_entries ||
            notices->long_entries || notices->bad_ids || notices->bad_strings ||
-           notices->bad_references || notices->bad_samples || notices->bad_lines;
+           notices->bad_references || notices->bad_samples || notices->bad_lines ||
+           notices->more_events;
 }
 
 /* Append a part to text, which has room for size bytes and stays NUL-terminated.  */
@@ -244,6 +245,8 @@ bool profile_read_describe(const struct profile_read_notices *notices, char *tex
           " strings that are not in the table" },
         { notices->bad_references, " location or function that is not there",
           " locations or functions that are not there" },
+        { notices->more_events, " sample of a 64th or further event, without its period",
+          " samples of a 64th and further events, without their periods" },
         { notices->bad_samples, " sample with a wrong number of values",
           " samples with a wrong number of values" },
     };

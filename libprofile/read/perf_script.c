@@ -159,7 +159,7 @@ static void begin_sample(struct script *script, const struct head *head)
     gather_begin(gather);
     gather->values[0] = 1;
     if (head->has_period && type == SIZE_MAX)
-        gather_bad_line(gather); /* too many events */
+        gather->notices.more_events++;
     else if (type != SIZE_MAX)
         gather->values[type] = head->period > INT64_MAX ? INT64_MAX : (int64_t)head->period;
     if (head->has_pid)

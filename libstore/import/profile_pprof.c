@@ -482,6 +482,8 @@ static bool write_notices(struct reading *reading, const struct profile_read_not
                                  true, "locations or functions that are not there") &&
            store_profiles_damage(profiles, "bad_samples", notices->bad_samples, UINT64_MAX, true,
                                  "samples with a wrong number of values") &&
+           store_profiles_damage(profiles, "more_events", notices->more_events, UINT64_MAX, true,
+                                 "samples of a 64th and further events, without their periods") &&
            store_profiles_damage(profiles, "deep_stacks", reading->deep_stacks, UINT64_MAX, true,
                                  "samples with more than 1,048,576 locations") &&
            store_profiles_damage(profiles, "lost_mappings", notices->lost_mappings, UINT64_MAX,

@@ -44,6 +44,27 @@ for form in lossy snapshot "lossy pipe" "snapshot pipe"; do
     { [ "$sum" -gt 10000 ] && [ "$sum" -lt $(($(wc -c <cpu.steps) / 16)) ]; } || fail "cpu $form: $sum instructions"
 done
 
+# Packets of a CPU that nobody has are counted.
+insn_perf_data cpu cpu.fxt >perf.data
+python3 - <<'END' || exit 1
+import struct
+data = bytearray(open("perf.data", "rb").read())
+AUXTRACE = 71
+at, end = struct.unpack_from("<QQ", data, 40)  # the section of records
+end += at
+while at < end:
+    kind, _, size = struct.unpack_from("<IHH", data, at)
+    if kind == AUXTRACE:
+        struct.pack_into("<I", data, at + 40, 70000)
+        print(struct.unpack_from("<Q", data, at + 8)[0])
+        at += struct.unpack_from("<Q", data, at + 8)[0]
+        break
+    at += size
+open("far.data", "wb").write(data)
+END
+run 0 fxtcat convert far.data -o converted.fxt
+says "of packets left out: they are of CPUs from 65,536 on"
+
 # Programs read the file as they read the trace.
 calls() { # calls FILE: by stack
     fxt2pprof --profile insn --sample-type calls --format folded -q "$1" | sed 's/^[^;]*;//' | sort

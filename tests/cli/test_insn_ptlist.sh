@@ -53,7 +53,15 @@ sum=$(fxt2pprof --profile insn --sample-type instructions --format folded -q --s
 # What is missing, damaged or unknown is said, and the rest is read.
 mv moved/set.cpu1.pt moved/away
 run 4 fxtcat convert moved/set.ptlist -o converted.fxt
-says "1 file is missing or not readable"
+says "1 file is missing or not readable: /tmp/nosuch/set.cpu1.pt: No such file or directory"
+mkdir moved/set.cpu1.pt
+mv moved/set.cpuid moved/cpuid
+run 4 fxtcat convert moved/set.ptlist -o converted.fxt
+says "2 files are missing or not readable: the first is moved/set.cpuid: No such file or directory"
+mv moved/cpuid moved/set.cpuid
+run 4 fxtcat convert moved/set.ptlist -o converted.fxt
+says "1 file is missing or not readable: moved/set.cpu1.pt: Is a directory"
+rmdir moved/set.cpu1.pt
 mv moved/away moved/set.cpu1.pt
 cp moved/set.ktrace ktrace
 head -c 100 ktrace >moved/set.ktrace

@@ -97,6 +97,15 @@ run 3 fxtq import -q deep -o deep.fxtq
 says "deep: 1 unreadable entry"
 run 3 fxtq import -q short -o short.fxtq
 says "short: cut short at byte 64"
+# More events than a file can have: their samples count, and it is said.
+for event in $(seq 70); do
+    printf 'prog 1 [000] %d.000000: %d event%d: \n\t  400100 work+0x0 (/bin/prog)\n\n' "$event" 5 "$event"
+done >many
+run 3 fxtq export folded -q --sample-type samples --root none many
+says "many: 7 samples of a 64th and further events, without their periods"
+[ "$(cat out)" = "work 70" ] || fail "the samples of many events: $(cat out)"
+run 3 fxtq import -q many -o many.fxtq
+[ "$(sqlite3 many.fxtq "SELECT count FROM damage WHERE kind = 'more_events'")" = 7 ] || fail "damage of many: $(sqlite3 many.fxtq 'SELECT * FROM damage')"
 # Cut anywhere: a sentence, and never more than is there.
 for file in made/*; do
     size=$(wc -c <"$file")
