@@ -30,6 +30,7 @@
  *   columns_rows.c      the rows that a query wants
  *   columns_plan.c      what a virtual table can do for a query
  *   columns_args.c      arguments, with the texts of their keys
+ *   columns_small.c     tracks, in memory
  *   columns_states.c    what threads did: intervals on a CPU, and of waiting
  *   columns_table.c     the virtual tables
  *   columns_serve.c     the virtual tables in place of the plain ones  */

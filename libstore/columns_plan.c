@@ -16,6 +16,7 @@ struct plan {
     unsigned conditions;
     unsigned others; /* constraints that are left to SQLite */
     double rows;     /* estimated */
+    double tested;   /* rows of an index, of which other conditions choose some; 0: no index */
 };
 
 static char operation_of(int op)
@@ -88,6 +89,18 @@ static bool is_binary(struct plan *plan, int constraint)
     return strcmp(sqlite3_vtab_collation(plan->info, constraint), "BINARY") == 0;
 }
 
+/* Of a small table: its rows are compared one by one.  */
+static bool take_equal(struct plan *plan, int constraint, char operation)
+{
+    if (operation != '=' || plan->info->aConstraint[constraint].iColumn < 0 ||
+        !is_binary(plan, constraint))
+        return false;
+    plan->conditions++;
+    plan->rows /= 4;
+    take(plan, constraint, operation, false);
+    return true;
+}
+
 /* Returns whether the constraint is taken.  */
 static bool take_condition(struct plan *plan, int constraint)
 {
@@ -100,6 +113,8 @@ static bool take_condition(struct plan *plan, int constraint)
     if (!is->usable || !operation || plan->conditions == CONDITIONS_MOST ||
         (is->iColumn < 0 && column->value != SERVED_ID))
         return false;
+    if (plan->table->served->is_small)
+        return take_equal(plan, constraint, operation);
     if (plan->table->served->has_states) {
         if (column->value != SERVED_STATE_INTEGER &&
             (column->value != SERVED_STATE || operation != '=' || !is_binary(plan, constraint)))
@@ -117,10 +132,12 @@ static bool take_condition(struct plan *plan, int constraint)
         rows = plan->rows / 4;
     else
         rows = column->value == SERVED_ID ? 1 : rows_of_value(plan, column->column);
-    if (operation != '=')
+    if (operation != '=') {
         plan->rows /= 4;
-    else if (rows < plan->rows)
-        plan->rows = rows;
+    } else {
+        plan->rows = rows < plan->rows ? rows : plan->rows;
+        plan->tested = plan->tested > 0 && plan->tested < rows ? plan->tested : rows;
+    }
     take(plan, constraint, operation,
          column->value == SERVED_ID || column->value == SERVED_SET ||
              column->value == SERVED_INTEGER || column->value == SERVED_STATE_INTEGER);
@@ -161,8 +178,11 @@ static bool can_order(const struct plan *plan)
 {
     const sqlite3_index_info *info = plan->info;
 
-    if (info->nOrderBy < 1 || info->nOrderBy > KEYS_MOST ||
-        plan->source->directory.rows > MOST_SORTED)
+    if (info->nOrderBy < 1 || info->nOrderBy > KEYS_MOST)
+        return false;
+    if (plan->table->served->is_small)
+        return true;
+    if (plan->source->directory.rows > MOST_SORTED)
         return false;
     if (plan->table->served->has_states)
         return info->nOrderBy == 1 && info->aOrderBy[0].iColumn >= 0 &&
@@ -195,7 +215,7 @@ static bool has_one_key(const struct plan *plan)
 static void take_limit(struct plan *plan)
 {
     if (plan->conditions > 0 || plan->others > 0 || !has_one_key(plan) ||
-        plan->table->served->has_states)
+        plan->table->served->has_states || plan->table->served->is_small)
         return;
     for (int i = 0; i < plan->info->nConstraint; i++)
         if (!plan->info->aConstraint[i].usable)
@@ -223,31 +243,45 @@ static int finish(struct plan *plan)
     plan->info->idxStr = sqlite3_mprintf("%s", plan->text);
     plan->info->needToFreeIdxStr = 1;
     plan->info->estimatedRows = plan->rows < 1 ? 1 : (sqlite3_int64)plan->rows;
-    plan->info->estimatedCost = plan->rows + 1;
+    plan->info->estimatedCost = (plan->tested > 0 ? plan->tested : plan->rows) + 1;
     return plan->info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* How many rows there are before conditions.  */
+static int count_rows(struct plan *plan)
+{
+    struct store_columns *columns = plan->table->columns;
+    int code = SQLITE_OK;
+
+    if (plan->table->served->is_small) {
+        code = small_load(columns, plan->table->served);
+        plan->rows = columns->tracks.is_there ? (double)columns->tracks.rows : 1e5;
+        return code;
+    }
+    plan->source = &columns->sources[plan->table->served->table];
+    plan->rows = plan->source->is_there ? (double)plan->source->directory.rows : 1e6;
+    if (plan->table->served->has_states)
+        plan->rows += (double)columns->sources[COLUMNS_WAIT].directory.rows;
+    return SQLITE_OK;
 }
 
 int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     struct columns_vtab *table = (struct columns_vtab *)base;
-    struct plan plan = { .table = table,
-                         .source = &table->columns->sources[table->served->table],
-                         .info = info };
+    struct plan plan = { .table = table, .info = info };
     int code = columns_hold(table->columns);
 
     if (code != SQLITE_OK)
         return code;
-    plan.rows = plan.source->is_there ? (double)plan.source->directory.rows : 1e6;
-    if (table->served->has_states)
-        plan.rows += (double)table->columns->sources[COLUMNS_WAIT].directory.rows;
-    if (take_id(&plan)) {
+    code = count_rows(&plan);
+    if (code == SQLITE_OK && take_id(&plan)) {
         plan.text[plan.length++] = '/';
-    } else {
+    } else if (code == SQLITE_OK) {
         take_conditions(&plan);
         if (can_order(&plan))
             take_limit(&plan);
         take_order(&plan);
     }
     columns_let_go(table->columns);
-    return finish(&plan);
+    return code == SQLITE_OK ? finish(&plan) : code;
 }

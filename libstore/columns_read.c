@@ -80,6 +80,7 @@ static void forget(struct store_columns *columns)
     drop_blocks(columns);
     drop_names(columns);
     drop_keys(columns);
+    small_release(&columns->tracks);
     columns->index_bytes = 0;
     for (int table = 0; table < COLUMNS_TABLES; table++) {
         struct columns_source *source = &columns->sources[table];

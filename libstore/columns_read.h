@@ -34,6 +34,21 @@ struct columns_keys {
     struct columns_text last; /* looked up when `texts` has as much as it may */
 };
 
+/* A table that is small enough to be in memory.  */
+struct columns_cell {
+    int64_t value; /* of a text: its place in bytes */
+    uint32_t length;
+    uint8_t type; /* SQLITE_INTEGER, SQLITE_TEXT or SQLITE_NULL */
+};
+
+struct columns_small {
+    bool was_read, is_there;
+    struct columns_cell *cells; /* row by row */
+    size_t rows, cell_count;
+    char *bytes;
+    size_t byte_count;
+};
+
 struct columns_index {
     uint32_t *rows; /* in the order of the column's values; NULL: not made yet */
 };
@@ -70,6 +85,7 @@ struct store_columns {
     int64_t *captures; /* of tracks, by track.id; INT64_MIN: no such track */
     size_t capture_count;
     sqlite3_stmt *thread; /* the capture of a thread */
+    struct columns_small tracks;
     size_t kept_bytes;
     size_t index_bytes, most_index_bytes; /* of all indexes; more are not made */
     struct columns_cursor *cursors;       /* which forget blocks when they are dropped */
@@ -121,6 +137,8 @@ void columns_finalize(struct store_columns *columns);
 
 /* Make cursors forget the blocks that they look at (columns_table.c).  */
 void columns_forget_blocks(struct columns_cursor *cursors);
+
+void small_release(struct columns_small *small); /* (columns_small.c) */
 
 /* ---- Order (columns_order.c) ---- */
 

@@ -288,6 +288,8 @@ int rows_next(struct columns_cursor *cursor)
         return args_next(cursor);
     if (cursor_table(cursor)->served->has_states)
         return states_next(cursor);
+    if (cursor_table(cursor)->served->is_small)
+        return small_next(cursor);
     if (cursor->list) {
         cursor->at++;
         return settle_in_list(cursor);
@@ -682,16 +684,33 @@ static int start_states(struct columns_cursor *cursor, int plan, const char *tex
     return start_plain(cursor, text, argc, argv);
 }
 
+static int start_small(struct columns_cursor *cursor, int plan, const char *text, int argc,
+                       sqlite3_value **argv)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    int code;
+
+    rows_release(cursor);
+    code = small_load(table->columns, table->served);
+    if (code != SQLITE_OK)
+        return code;
+    return table->columns->tracks.is_there ? small_start(cursor, plan, text, argv)
+                                           : start_plain(cursor, text, argc, argv);
+}
+
 int rows_start(struct columns_cursor *cursor, int plan, const char *text, int argc,
                sqlite3_value **argv)
 {
     struct columns_vtab *table = cursor_table(cursor);
-    struct columns_source *source = &table->columns->sources[table->served->table];
+    struct columns_source *source;
     bool is_plain = false;
     int code = SQLITE_OK;
 
     if (table->served->has_states)
         return start_states(cursor, plan, text, argc, argv);
+    if (table->served->is_small)
+        return start_small(cursor, plan, text, argc, argv);
+    source = &table->columns->sources[table->served->table];
     if (plan == PLAN_ID && source->is_there && !cursor->plain && cursor->filtered > 0)
         return start_id(cursor, argv[0]); /* once more: nothing else changes */
     rows_release(cursor);

@@ -5,9 +5,19 @@
  * tables with columns are made once more there, with the text that schemas/store.sql has.  */
 #include "libstore/columns_table.h"
 
-static const char *const views[] = { "slices",      "instant",       "thread_slice",
-                                     "async_slice", "process_slice", "counters",
-                                     "sched",       "perf_sample",   "cpu_profile_stack_sample" };
+static const char *const views[] = { "slices",
+                                     "instant",
+                                     "thread_slice",
+                                     "async_slice",
+                                     "process_slice",
+                                     "thread_track",
+                                     "process_track",
+                                     "counter_track",
+                                     "process_counter_track",
+                                     "counters",
+                                     "sched",
+                                     "perf_sample",
+                                     "cpu_profile_stack_sample" };
 
 static enum store_status run(struct store *store, char *sql, struct store_error *error)
 {

@@ -12,10 +12,16 @@
         name, "INTEGER", SERVED_ID, 0 \
     }
 
+#define SMALL_TEXT(name, column)          \
+    {                                     \
+        name, "TEXT", SERVED_TEXT, column \
+    }
+
 const struct served_table served_tables[] = {
     { "slice",
       COLUMNS_SLICE,
       true,
+      false,
       false,
       false,
       14,
@@ -38,6 +44,7 @@ const struct served_table served_tables[] = {
       false,
       false,
       false,
+      false,
       11,
       { ID("id"), INTEGER("ts", 0), INTEGER("dur", 1), INTEGER("track_id", 2),
         INTEGER("name_id", 3), INTEGER("depth", 4), INTEGER("parent_id", 5),
@@ -48,10 +55,12 @@ const struct served_table served_tables[] = {
       false,
       false,
       false,
+      false,
       4,
       { ID("id"), INTEGER("ts", 0), INTEGER("track_id", 1), { "value", "", SERVED_NUMBER, 2 } } },
     { "sched_slice",
       COLUMNS_SCHED,
+      false,
       false,
       false,
       false,
@@ -68,6 +77,7 @@ const struct served_table served_tables[] = {
       false,
       false,
       false,
+      false,
       6,
       { ID("id"),
         INTEGER("ts", 0),
@@ -80,6 +90,7 @@ const struct served_table served_tables[] = {
       false,
       false,
       false,
+      false,
       7,
       { ID("id"), INTEGER("ts", 0), INTEGER("cpu", 1), INTEGER("utid", 2),
         INTEGER("callsite_id", 3), INTEGER("weight", 4), INTEGER("sample_type_id", 5) } },
@@ -87,6 +98,7 @@ const struct served_table served_tables[] = {
       COLUMNS_ARG,
       false,
       true,
+      false,
       false,
       8,
       { { "arg_set_id", "INTEGER", SERVED_SET, ARG_SET },
@@ -102,6 +114,7 @@ const struct served_table served_tables[] = {
       false,
       false,
       true,
+      false,
       8,
       { { "id", "INTEGER", SERVED_STATE_ID, 0 },
         { "ts", "INTEGER", SERVED_STATE_INTEGER, 0 },
@@ -111,6 +124,15 @@ const struct served_table served_tables[] = {
         { "state", "TEXT", SERVED_STATE, 0 },
         { "waker_utid", "INTEGER", SERVED_WAKER, 0 },
         { "capture_id", "INTEGER", SERVED_THREAD_CAPTURE, 0 } } },
+    { "track",
+      COLUMNS_TABLES,
+      false,
+      false,
+      false,
+      true,
+      8,
+      { ID("id"), INTEGER("capture_id", 1), SMALL_TEXT("type", 2), SMALL_TEXT("name", 3),
+        SMALL_TEXT("category", 4), INTEGER("upid", 5), INTEGER("utid", 6), INTEGER("cookie", 7) } },
 };
 const unsigned served_table_count = sizeof served_tables / sizeof *served_tables;
 
@@ -263,6 +285,8 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
         *out = served->has_args ? cursor->row : sqlite3_column_int64(cursor->plain, 0);
     else if (served->has_args)
         *out = args_rowid(cursor);
+    else if (served->is_small)
+        *out = small_rowid(cursor);
     else
         *out = served->has_states ? states_rowid(cursor) : columns_id_of(cursor);
     return SQLITE_OK;
@@ -349,6 +373,10 @@ int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numb
         return args_column(cursor, context, is);
     if (table->served->has_states)
         return states_column(cursor, context, is);
+    if (table->served->is_small) {
+        small_column(cursor, context, (unsigned)number);
+        return SQLITE_OK;
+    }
     if (is->value == SERVED_ID) {
         sqlite3_result_int64(context, columns_id_of(cursor));
         return SQLITE_OK;

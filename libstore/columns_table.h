@@ -45,7 +45,7 @@ struct served_column {
 struct served_table {
     const char *name;
     enum columns_table table;
-    bool has_names, has_args, has_states;
+    bool has_names, has_args, has_states, is_small;
     unsigned count;
     struct served_column columns[SERVED_MOST];
 };
@@ -166,6 +166,15 @@ int states_column(struct columns_cursor *cursor, sqlite3_context *context,
                   const struct served_column *is);
 int64_t states_rowid(const struct columns_cursor *cursor);
 void states_release(struct columns_cursor *cursor);
+
+/* ---- Small tables (columns_small.c) ---- */
+
+/* Read the table once; columns->tracks.is_there is false if it is not small.  SQLite's code.  */
+int small_load(struct store_columns *columns, const struct served_table *served);
+int small_start(struct columns_cursor *cursor, int plan, const char *text, sqlite3_value **argv);
+int small_next(struct columns_cursor *cursor);
+int64_t small_rowid(const struct columns_cursor *cursor);
+void small_column(const struct columns_cursor *cursor, sqlite3_context *context, unsigned column);
 
 /* ---- The module (columns_table.c) ---- */
 

@@ -77,6 +77,13 @@ SUITE = [
     "SELECT rowid FROM slice_data ORDER BY rowid LIMIT 5",
     "SELECT group_concat(id) FROM (SELECT id, track_id FROM slice WHERE id < 40 ORDER BY id) GROUP BY track_id ORDER BY track_id",
     "SELECT max(ts), min(ts), max(id), count(parent_id), total(dur) FROM slice",
+    "SELECT * FROM track ORDER BY name, id", "SELECT * FROM thread_track ORDER BY utid DESC, id", "SELECT * FROM process_track ORDER BY id",
+    "SELECT * FROM counter_track ORDER BY name DESC, id DESC", "SELECT id FROM track WHERE id IN (3, '2', 1.0, 1.5, NULL, 'x', -1) ORDER BY id",
+    "SELECT id FROM track WHERE utid = '3' OR name = 5 OR type = 'async' ORDER BY type, utid, id", "SELECT max(rowid), count(name), count(utid) FROM track",
+    "SELECT type, typeof(name), typeof(upid), typeof(utid), typeof(cookie), typeof(category), count(*) FROM track GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6",
+    "SELECT th.id, count(t.id), min(t.name) FROM thread AS th LEFT JOIN track AS t USING (utid) GROUP BY th.id ORDER BY th.id",
+    "SELECT t.name, t.upid, c.value, count(*) FROM counter AS c JOIN counter_track AS t ON t.id = c.track_id WHERE c.ts > 5000000100 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+    "SELECT t.id, s.id FROM track AS t JOIN slice AS s ON s.track_id = t.id WHERE s.ts < (SELECT avg(ts) FROM slice) AND t.type = 'thread' ORDER BY s.dur, s.id LIMIT 50",
     "SELECT state, count(*), min(id), max(ts) FROM thread_state GROUP BY state ORDER BY state DESC",
     "SELECT id, state FROM thread_state WHERE state = 'Running' ORDER BY id LIMIT 20",
     "SELECT id, state, waker_utid FROM thread_state WHERE state IN ('W', 'S', 'x', NULL, 5, 'Running12') ORDER BY id LIMIT 90",
@@ -103,10 +110,12 @@ TABLES = {
     "cpu_sample": ["id", "ts", "cpu", "utid", "callsite_id", "weight", "sample_type_id"],
     "perf_sample": ["id", "ts", "utid", "capture_id", "weight"],
     "args": ["arg_set_id", "int_value"],
+    "track": ["id", "capture_id", "upid", "utid", "cookie"],
+    "thread_track": ["id", "utid", "capture_id"],
 }
 TEXTS = {"slice": ["name", "category", "cat", "type"], "sched_slice": ["end_state"], "thread_wait": ["state"],
          "thread_slice": ["name", "thread_name"], "thread_state": ["state"], "counter": ["value"],
-         "args": ["key", "string_value", "real_value", "value_type", "display_value"]}
+         "track": ["type", "name", "category"], "thread_track": ["name"], "args": ["key", "string_value", "real_value", "value_type", "display_value"]}
 ODD = ["NULL", "'5'", "'x'", "5.5", "-1", "1e30", "x'35'", "9223372036854775807", "-9223372036854775808", "''"]
 
 

@@ -10,6 +10,7 @@ fxtq=$O/bin/fxtq
 "$O/bench/fxtgen" --kind events --count 3000 --stacks 30 >events.fxt
 "$O/bench/fxtgen" --mix events=60,sched=40 --count 5000 >mix.fxt
 "$O/bench/fxtgen" --count 5000 >samples.fxt
+"$O/bench/fxtgen" --mix counters=3,events=1 --count 6000 >counters.fxt
 "$O/tests/tools/fxt_every_kind" >every.fxt
 
 served() { "$fxtq" --no-header "$1" "SELECT count(*) FROM temp.sqlite_schema WHERE name = 'slice'"; }
@@ -21,7 +22,7 @@ same() { # same STORE PLAIN: the answers to script.sql
 }
 
 # Every query of the suite, and random ones; those that were seen to fail are in the suite.
-for trace in spans events mix samples every; do
+for trace in spans events mix samples counters every; do
     "$fxtq" import -q $trace.fxt -o $trace.fxtq 2>import.err || [ $trace = every ] || fail "$trace: $(cat import.err)"
     plain $trace.fxtq $trace.plain.fxtq
     [ "$(served $trace.fxtq)$(served $trace.plain.fxtq)" = 10 ] || fail "$trace: served $(served $trace.fxtq), plain $(served $trace.plain.fxtq)"
@@ -30,7 +31,7 @@ done
     python3 "$queries" suite
     python3 "$queries" random 5 60
 } | python3 "$queries" script >script.sql
-for trace in spans events mix samples every; do same $trace.fxtq $trace.plain.fxtq; done
+for trace in spans events mix samples counters every; do same $trace.fxtq $trace.plain.fxtq; done
 
 # Columns without plain rows would not be noticed otherwise: sqlite3 reads the same rows.
 for table in slice_data counter sched_slice thread_wait cpu_sample; do
