@@ -199,6 +199,38 @@ START_TEST(keeps_no_more_than_its_cache_without_a_name)
 }
 END_TEST
 
+/* So do columns: what they are made of may have left memory.  */
+START_TEST(reads_columns_beyond_its_cache_without_a_name)
+{
+    static const char sums[] = "SELECT printf('%d %d %d', count(*), sum(id), sum(ts)) FROM ";
+    struct store_options options = { .size = sizeof options, .cache_bytes = 512 << 10 };
+    struct store_error error = { .status = STORE_OK };
+    char columns[128], plain[128];
+    struct store *store;
+    char *expected;
+    int used, most;
+
+    (void)snprintf(columns, sizeof columns, "%scpu_sample", sums);
+    (void)snprintf(plain, sizeof plain, "%smain.cpu_sample", sums);
+    ck_assert_int_eq(store_create(NULL, &options, &store, &error), STORE_OK);
+    ck_assert_msg(import(store, SAMPLES, 0, &error) == STORE_OK, "%s", error.message);
+    ck_assert_int_eq(store_serve_columns(store, &error), STORE_OK);
+    ck_assert_int_eq(
+        row_number(store, "SELECT count(*) FROM temp.sqlite_schema WHERE name = 'cpu_sample'"), 1);
+    ck_assert_int_gt(row_number(store, "SELECT (SELECT page_count FROM pragma_page_count) * 4096"),
+                     3 * (512 << 10) / 2);
+    expected = row_texts(store, plain);
+    ck_assert_rows(store, columns, expected);
+    free(expected);
+    ck_assert_int_eq(
+        sqlite3_db_status(store_sqlite(store), SQLITE_DBSTATUS_CACHE_USED, &used, &most, 0),
+        SQLITE_OK);
+    ck_assert_int_lt(used, 2 << 20);
+    ck_assert_uint_eq(store_columns_damaged(store), 0);
+    store_close(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("store_bounds");
@@ -211,6 +243,7 @@ int main(void)
     tcase_add_loop_test(tcase, stops_at_the_limit_of_a_new_store, 0, BOMBS);
     tcase_add_loop_test(tcase, stops_at_the_limit_of_a_store_that_is_there, 0, BOMBS);
     tcase_add_loop_test(tcase, keeps_no_more_than_its_cache_without_a_name, 0, BOMBS);
+    tcase_add_test(tcase, reads_columns_beyond_its_cache_without_a_name);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

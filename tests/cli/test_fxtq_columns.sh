@@ -102,6 +102,19 @@ same edited.fxtq edited.plain.fxtq
 cp mix.fxtq wal.fxtq
 sqlite3 wal.fxtq 'PRAGMA journal_mode = WAL' >out
 [ "$(served wal.fxtq)" = 0 ] || fail "columns of a store in WAL mode are used"
+same wal.fxtq mix.fxtq
+"$fxtq" upgrade -q wal.fxtq
+[ "$(served wal.fxtq)" = 0 ] || fail "a store in WAL mode got columns"
+"$fxtq" import -q spans.fxt -o wal.fxtq --label commit=a1
+[ "$(served wal.fxtq)" = 0 ] || fail "an import into a store in WAL mode made columns"
+same wal.fxtq more.plain.fxtq
+# Columns from before do not come back with the mode: those of the import are missing.
+sqlite3 wal.fxtq 'PRAGMA journal_mode = DELETE' >out
+[ "$(served wal.fxtq)" = 0 ] || fail "columns are used that have no rows of what was added in WAL mode"
+same wal.fxtq more.plain.fxtq
+"$fxtq" upgrade -q wal.fxtq
+[ "$(served wal.fxtq)" = 1 ] || fail "upgrade made no columns after WAL mode"
+same wal.fxtq more.plain.fxtq
 
 # Another program changes the store between two statements of one shell.
 cp mix.fxtq shell.fxtq

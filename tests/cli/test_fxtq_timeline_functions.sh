@@ -35,6 +35,14 @@ same descendants "SELECT q.id, d.* FROM slice AS q, descendants(q.id) AS d WHERE
      SELECT below.of, s.id FROM below JOIN slice_data AS s ON s.parent_id = below.id)
      SELECT below.of, $rows FROM below JOIN slice AS s ON s.id = below.id WHERE below.of <> below.id ORDER BY below.of, s.id"
 
+# In subqueries that depend on the row.
+same correlated "SELECT q.id, (SELECT count(*) FROM descendants(q.id)), (SELECT sum(dur) FROM ancestors(q.id)), (SELECT max(depth) FROM slice_at(q.ts, 1))
+     FROM slice AS q WHERE q.id % 4 = 0 AND EXISTS (SELECT 1 FROM ancestors(q.id) AS a WHERE a.depth = 0) ORDER BY q.id" \
+    "SELECT q.id, (WITH RECURSIVE below (id) AS (SELECT q.id UNION ALL SELECT s.id FROM below JOIN slice_data AS s ON s.parent_id = below.id)
+      SELECT count(*) - 1 FROM below), (WITH RECURSIVE up (id) AS (SELECT q.parent_id UNION ALL SELECT s.parent_id FROM up JOIN slice AS s ON s.id = up.id)
+      SELECT sum(s.dur) FROM up JOIN slice AS s ON s.id = up.id), (SELECT max(s.depth) FROM slice AS s JOIN thread_track AS t ON t.id = s.track_id
+      WHERE t.utid = 1 AND s.ts <= q.ts AND (s.dur < 0 OR s.ts + s.dur > q.ts)) FROM slice AS q WHERE q.id % 4 = 0 AND q.parent_id IS NOT NULL ORDER BY q.id"
+
 at="SELECT DISTINCT t.utid, s.ts + n.n * coalesce(nullif(s.dur, -1), 9) / 2 AS at FROM slice_data AS s JOIN thread_track AS t ON t.id = s.track_id,
     (SELECT -1 AS n UNION ALL SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 2) AS n WHERE s.id % 17 = 0"
 same slice_at "SELECT q.at, q.utid, s.* FROM ($at) AS q, slice_at(q.at, q.utid) AS s ORDER BY q.at, q.utid, s.id" \
