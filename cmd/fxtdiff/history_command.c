@@ -76,7 +76,7 @@ static enum cli_exit analyse(struct work *work, const struct compare_set *set)
 
 static enum cli_exit read_runs(struct work *work)
 {
-    enum cli_exit status = cli_symbols_check(&work->reading.profiles.symbols);
+    enum cli_exit status = cli_symbols_check(&work->reading.profiles.symbols), found;
     const struct compare_set *set;
     struct diff_runs runs;
 
@@ -92,7 +92,9 @@ static enum cli_exit read_runs(struct work *work)
     status = diff_read(&runs, COMPARE_NEW, &work->inputs.paths);
     if (status == CLI_OK || status == CLI_DAMAGED) {
         set = diff_runs_finish(&runs);
-        status = set ? cli_worse(analyse(work, set), status) : CLI_ENVIRONMENT;
+        found = set ? analyse(work, set) : CLI_ENVIRONMENT;
+        /* Without any run, the status says why there is none.  */
+        status = found == CLI_USAGE && status != CLI_OK ? status : cli_worse(found, status);
     }
     diff_runs_close(&runs);
     return status;

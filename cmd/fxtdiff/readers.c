@@ -5,6 +5,7 @@
 
 #include <fxt/profile_files.h>
 #include "cmd/fxtdiff/text_file.h"
+#include "libperf/perf_data.h"
 
 static bool is_pprof(const unsigned char *start, size_t length)
 {
@@ -44,11 +45,11 @@ enum cli_exit diff_read_baseline(struct diff_runs *runs, enum compare_side side,
     return status;
 }
 
-/* Printable ASCII.  Symbolizer markup, which begins with "{{{", is recognized where traces are
- * read.  */
+/* Printable ASCII.  Symbolizer markup, which begins with "{{{", and a perf.data file that ends after
+ * its magic number are recognized where traces are read.  */
 static bool is_other_text(const unsigned char *start, size_t length)
 {
-    if (length >= 3 && memcmp(start, "{{{", 3) == 0)
+    if ((length >= 3 && memcmp(start, "{{{", 3) == 0) || perf_data_is(start, length))
         return false;
     for (size_t i = 0; i < length; i++) {
         bool blank = start[i] == '\t' || start[i] == '\r' || start[i] == '\n';

@@ -125,6 +125,16 @@ grep -qx 'too few commits to find a change: at least 8 are needed' out || fail "
 cp -r named damaged
 printf 'x' >damaged/build-30.folded
 : >damaged/build-31.folded
+: >nothing
+printf PERFILE2 >cut.data
+mkdir unread
+for row in 'nothing|empty, not an FXT trace|3' 'cut.data|the header is cut|3' 'nosuch|No such file|4' 'unread|there are no runs in it|2'; do
+    file=${row%%|*} sentence=${row#*|}
+    run "${row##*|}" fxtdiff history "$file"
+    says "$file: ${sentence%|*}"
+done
+run 3 fxtdiff cut.data -- cut.data
+says 'cut.data: the header is cut'
 run 3 fxtdiff history --json --order name damaged
 ask "len(report['commits']), len(changes)" "(24, 1)"
 mkdir empty
