@@ -89,3 +89,37 @@ for machine in $machines; do
     same found "$machine, cut and merged"
     rm -f cut.fxt merged.fxt merged.fxt.zst
 done
+
+# ---- Memory follows what is different: 10,010 copies, 36 MB, of seven stacks ----
+
+cat >repeat.py <<'PY'
+import struct, sys
+data, times = open(sys.argv[1], "rb").read(), int(sys.argv[2])
+before, copies, after, at = [], [], [], 0
+while at < len(data):
+    header, = struct.unpack_from("<Q", data, at)
+    is_large = header & 15 == 15
+    size = 8 * (header >> 4 & (0xffffffff if is_large else 0xfff))
+    (copies if is_large else after if copies else before).append(data[at:at + size])
+    at += size
+assert len(copies) == 7
+sys.stdout.buffer.write(b"".join(before) + b"".join(copies) * times + b"".join(after))
+PY
+cat >peak.py <<'PY'
+import resource, subprocess, sys
+status = subprocess.run(sys.argv[2:], stdout=subprocess.DEVNULL).returncode
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+sys.exit("status %d, %d KiB: %s" % (status, peak, sys.argv[2:]) if status not in (0, 5) or peak > int(sys.argv[1]) else 0)
+PY
+python3 repeat.py "$data/x86-64.fxt" 1430 >many.fxt
+[ "$(stat -c %s many.fxt)" -gt 35000000 ] || fail "the trace is too small to tell"
+folded found many.fxt --symbols symbols-x86-64
+sed -i 's/ 1430$/ 1/' found
+same found "10,010 copies"
+# Sanitizers keep shadows of all memory.
+if ! nm "$(command -v fxt2pprof)" | grep -q __asan_init; then
+    for command in 'fxt2pprof -q -f folded -o found' 'fxtq import -q -o many.fxtq' 'fxtdiff many.fxt'; do
+        # shellcheck disable=SC2086 # words
+        python3 peak.py 24576 $command --symbols symbols-x86-64 -- many.fxt 2>err || fail "more than 24 MiB for 36 MB of copies: $(cat err)"
+    done
+fi
