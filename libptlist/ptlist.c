@@ -316,7 +316,7 @@ static void close_file(struct ptlist *list)
     list->fd = -1;
 }
 
-/* From start to the end of the file, then from its beginning.  0: it cannot be read any further.  */
+/* From start to the end of the file, then from its beginning.  0: no more of it can be read.  */
 static size_t read_some(struct ptlist *list)
 {
     uint64_t at = list->start + list->done, left;

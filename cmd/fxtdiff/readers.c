@@ -45,8 +45,8 @@ enum cli_exit diff_read_baseline(struct diff_runs *runs, enum compare_side side,
     return status;
 }
 
-/* Printable ASCII.  Symbolizer markup, which begins with "{{{", and a perf.data file that ends after
- * its magic number are recognized where traces are read.  */
+/* Printable ASCII.  Symbolizer markup, which begins with "{{{", and perf.data files that end after
+ * their magic number are recognized where traces are read.  */
 static bool is_other_text(const unsigned char *start, size_t length)
 {
     if ((length >= 3 && memcmp(start, "{{{", 3) == 0) || perf_data_is(start, length))

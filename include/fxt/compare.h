@@ -225,8 +225,8 @@ struct compare_result {
     /* Dispersion as a function of size (section 3.2): 1 + trend * samples * share * (1 - share). */
     double trend;
     double degrees_of_freedom; /* of the functions' tests */
-    /* The most that shares of functions grew by although their costs did not (section 3.4); at least
-     * 1.  A share that grew must have done so beyond it.  */
+    /* The most that shares of functions grew by although their costs did not (section 3.4); at
+     * least 1.  A share that grew must have done so beyond it.  */
     double scale;
     double t_95;            /* half width of their 95 % intervals in standard errors */
     double mean_samples[2]; /* of a run of each side */

@@ -224,7 +224,7 @@ static enum profile_status find_lost(struct profile_ingest *ingest, uint64_t id,
 }
 
 /* Counters lost, heap_lost and provider_records_dropped: the id is the CPU, the process or the
- * provider, and values have been counted from the start.  So the last of each id is what counts.  */
+ * provider, and values are counted from the start.  So the last of each id is what counts.  */
 enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
                                         const struct fxt_record *record, bool *is_loss,
                                         struct profile_error *error)

@@ -55,7 +55,7 @@ END
     python3 lost.py "$ROOT/tests" provider_records_dropped dropped 7 | tail -c +9
 } >both.fxt
 fxt2pprof both.fxt -o out.pb.gz 2>err || fail "a mark and a counter: $(cat err)"
-[ "$(grep -c lost: err)" = 1 ] && grep -qF '  lost: 7 records that did not fit into the trace buffers' err || fail "a mark and a counter: $(cat err)"
+[ "$(grep lost: err | cut -c 1-58)" = '  lost: 7 records that did not fit into the trace buffers ' ] || fail "a mark and a counter: $(cat err)"
 rm -f lost.fxtq
 fxtq import -q both.fxt -o lost.fxtq
 fxtq export fxt -q lost.fxtq -o again.fxt || fail "export"
