@@ -54,30 +54,34 @@ void trace_fd_close(struct trace_fd *fd)
 
 /* ---- What wakes a thread ---- */
 
-/* The pipe once more, for both directions; -1: there is no /proc, or it is not for us.  */
-static int reopen(int pipe_end)
+/* The end to read from, and the pipe once more, for both directions.  False: there are too few
+ * descriptors, there is no /proc, or it is not for us.  */
+static bool make_pipe(int *in, int *both)
 {
     char path[40];
+    int ends[2];
 
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", pipe_end);
-    return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
+        return false;
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
+    *in = ends[0];
+    *both = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    (void)close(ends[1]);
+    if (*both < 0)
+        (void)close(ends[0]);
+    return *both >= 0;
 }
 
 bool trace_wake_make(struct trace_wake *wake)
 {
-    int ends[2], both;
+    int in, both;
 
     *wake = (struct trace_wake)TRACE_NO_WAKE;
-    if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
-        return false;
-    both = reopen(ends[0]);
-    (void)close(ends[1]);
-    if (both >= 0) {
+    if (make_pipe(&in, &both)) {
         trace_fd_take(&wake->out, both);
-        trace_fd_take(&wake->in, ends[0]);
+        trace_fd_take(&wake->in, in);
         return true;
     }
-    (void)close(ends[0]);
     trace_fd_take(&wake->in, eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     wake->out = wake->in;
     return wake->in.fd >= 0;

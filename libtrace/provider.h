@@ -42,7 +42,8 @@ struct trace_wake {
         TRACE_NO_FD, TRACE_NO_FD \
     }
 
-/* False, and none, where there are no descriptors.  Without /proc it is an eventfd.  */
+/* False, and none, where there are no descriptors.  With too few, or without /proc, it is an
+ * eventfd.  */
 bool trace_wake_make(struct trace_wake *wake);
 bool trace_wake_is_open(const struct trace_wake *wake);
 /* Async-signal-safe; nothing where it is not open.  */
