@@ -279,6 +279,40 @@ static enum unwind_status make_from_frames(struct unwind_table *table)
                      object->frames.vaddr + object->eh_frame_offset, true);
 }
 
+/* ---- Where rows are ---- */
+
+static uint32_t find_made(const struct made_rows *rows, uint64_t vaddr, size_t *index)
+{
+    uint64_t wanted = vaddr - rows->base;
+    size_t low = 0;
+
+    if (rows->count == 0 || vaddr < rows->base || wanted > UINT32_MAX)
+        return RULE_NONE;
+    for (size_t high = rows->count; low < high;) { /* rows before low begin at or before it */
+        size_t middle = low + (high - low) / 2;
+
+        if (rows->starts[middle] <= wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return RULE_NONE;
+    *index = low - 1;
+    return rows->rules[low - 1];
+}
+
+/* The address in memory that is to the table's bytes as vaddr is to where they are loaded.  */
+static uint64_t in_memory(const struct unwind_table *table, uint64_t vaddr)
+{
+    return vaddr - table->object.frames.vaddr + (uint64_t)(uintptr_t)table->object.frames.bytes;
+}
+
+static uint64_t from_memory(const struct unwind_table *table, uint64_t address)
+{
+    return address + table->object.frames.vaddr - (uint64_t)(uintptr_t)table->object.frames.bytes;
+}
+
 /* ---- Opening ---- */
 
 static void drop_section(struct section *section)
@@ -332,6 +366,36 @@ static enum unwind_status use_debug_frame(struct unwind_table *table,
     return status;
 }
 
+static bool has_row(const struct unwind_table *table, uint64_t vaddr)
+{
+    struct cfi_program program;
+    size_t index;
+
+    return table->report.is_searched
+               ? cfi_search(&table->section, in_memory(table, vaddr), &program) != CFI_NOTHING
+               : find_made(&table->rows, vaddr, &index) != RULE_NONE;
+}
+
+/* The code at the entry point, written by hand, often has no rows.  It ends where there are some at
+ * the latest.  */
+static enum unwind_status find_entry(struct unwind_table *table, const struct unwind_object *from)
+{
+    struct object *object = &table->object, symbols;
+    enum unwind_status status;
+    uint64_t limit = object->entry;
+
+    object->entry_limit = limit;
+    if (object->entry == 0 || has_row(table, object->entry))
+        return UNWIND_OK;
+    status = object_read(from, OBJECT_ENTRY, &symbols, NULL);
+    if (status != UNWIND_OK)
+        return status == UNWIND_NO_MEMORY ? status : UNWIND_OK;
+    while (limit < symbols.entry_limit && !has_row(table, limit))
+        limit++;
+    object->entry_limit = limit;
+    return UNWIND_OK;
+}
+
 static enum unwind_status use_object(struct unwind_table *table, const struct unwind_object *from)
 {
     struct object *object = &table->object;
@@ -369,6 +433,8 @@ enum unwind_status unwind_table_open(const struct unwind_object *object, struct 
         memcpy(table->report.build_id, table->object.build_id, sizeof table->report.build_id);
         table->report.build_id_length = table->object.build_id_length;
         status = use_object(table, object);
+        if (status == UNWIND_OK)
+            status = find_entry(table, object);
         if (status != UNWIND_OK)
             (void)unwind_fail(error, status, "out of memory");
     }
@@ -407,48 +473,15 @@ const struct unwind_report *unwind_table_report(struct unwind_table *table)
 
 /* ---- Looking up ---- */
 
-static uint32_t find_made(const struct made_rows *rows, uint64_t vaddr, size_t *index)
-{
-    uint64_t wanted = vaddr - rows->base;
-    size_t low = 0;
-
-    if (rows->count == 0 || vaddr < rows->base || wanted > UINT32_MAX)
-        return RULE_NONE;
-    for (size_t high = rows->count; low < high;) { /* rows before low begin at or before it */
-        size_t middle = low + (high - low) / 2;
-
-        if (rows->starts[middle] <= wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
-        return RULE_NONE;
-    *index = low - 1;
-    return rows->rules[low - 1];
-}
-
-/* The address in memory that is to the table's bytes as vaddr is to where they are loaded.  */
-static uint64_t in_memory(const struct unwind_table *table, uint64_t vaddr)
-{
-    return vaddr - table->object.frames.vaddr + (uint64_t)(uintptr_t)table->object.frames.bytes;
-}
-
-static uint64_t from_memory(const struct unwind_table *table, uint64_t address)
-{
-    return address + table->object.frames.vaddr - (uint64_t)(uintptr_t)table->object.frames.bytes;
-}
-
-/* The first instructions of a program or of the loader, which are written by hand.  */
-#define ENTRY_CODE 64 /* bytes */
-
 /* Of code without rows.  */
 static uint32_t uncovered_rule(const struct unwind_table *table, uint64_t vaddr)
 {
-    if (table->object.entry != 0 && vaddr - table->object.entry < ENTRY_CODE)
+    const struct object *object = &table->object;
+
+    if (object->entry != 0 && vaddr - object->entry < object->entry_limit - object->entry)
         return RULE_ENTRY;
-    for (size_t i = 0; i < table->object.plt_count; i++) {
-        const struct plt *plt = &table->object.plts[i];
+    for (size_t i = 0; i < object->plt_count; i++) {
+        const struct plt *plt = &object->plts[i];
 
         if (vaddr >= plt->start && vaddr < plt->limit)
             return plt->has_first && vaddr - plt->start < 16 ? RULE_PLT_FIRST : RULE_PLT;

@@ -87,7 +87,7 @@ struct object {
     struct section debug_frame;
     struct plt plts[MAX_PLTS];
     size_t plt_count;
-    uint64_t entry; /* vaddr; 0: none */
+    uint64_t entry, entry_limit; /* vaddrs of the code that the kernel starts; 0: none */
 };
 
 /* A section is read only when it is needed, so that damage costs nothing but its own section.  */
@@ -95,9 +95,15 @@ enum object_part {
     OBJECT_FRAMES,      /* all but .debug_frame */
     OBJECT_DEBUG_FRAME, /* that of the object */
     OBJECT_DEBUG_FILE,  /* that of the separate debug file */
+    OBJECT_ENTRY,       /* where the code at the entry point ends */
 };
 
-/* Read a part.  An .eh_frame that cannot be read is left out.  */
+/* Read a part.  An .eh_frame that cannot be read is left out.
+ *
+ * The code at the entry point ends with its symbol, or with the function that follows.  Where no
+ * symbol says so, as in a stripped file, it has at most ENTRY_UNNAMED bytes.  */
+#define ENTRY_UNNAMED 64
+#define ENTRY_NAMED   4096
 enum unwind_status object_read(const struct unwind_object *from, enum object_part part,
                                struct object *out, struct unwind_error *error);
 void object_release(struct object *object);

@@ -360,6 +360,50 @@ static void read_build_id(const struct source *source, struct object *out)
     }
 }
 
+/* ---- Entry point ---- */
+
+struct entry_symbols {
+    uint64_t size; /* of the function at the entry point; 0: not said */
+    uint64_t next; /* the function that follows, at most so far away */
+};
+
+static void take_symbols(Elf_Data *data, uint64_t entry, struct entry_symbols *found)
+{
+    GElf_Sym symbol;
+
+    for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
+        uint64_t distance = symbol.st_value - entry;
+
+        if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF)
+            continue;
+        if (distance == 0 && symbol.st_size > found->size)
+            found->size = symbol.st_size;
+        else if (distance > 0 && distance < found->next)
+            found->next = distance;
+    }
+}
+
+static void read_entry(const struct source *source, struct object *out)
+{
+    struct entry_symbols found = { .size = 0, .next = ENTRY_UNNAMED };
+    unsigned left = MAX_SECTIONS;
+
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(source->elf, section)) && left-- > 0;) {
+        GElf_Shdr header;
+        Elf_Data *data;
+
+        if (!gelf_getshdr(section, &header) || header.sh_size > source->size ||
+            (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+            continue;
+        data = elf_getdata(section, NULL);
+        if (data)
+            take_symbols(data, out->entry, &found);
+    }
+    if (found.size == 0)
+        found.size = found.next;
+    out->entry_limit = out->entry + (found.size < ENTRY_NAMED ? found.size : ENTRY_NAMED);
+}
+
 /* ---- All of it ---- */
 
 static enum unwind_status read_source(const struct source *source, enum object_part part,
@@ -370,6 +414,10 @@ static enum unwind_status read_source(const struct source *source, enum object_p
 
     if (status != UNWIND_OK)
         return status;
+    if (part == OBJECT_ENTRY) {
+        read_entry(source, out);
+        return UNWIND_OK;
+    }
     find_sections(source, out, &found);
     if (part != OBJECT_FRAMES)
         return found.has_debug_frame ? read_debug_frame(source, &found, out) : UNWIND_OK;

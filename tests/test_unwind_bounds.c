@@ -4,6 +4,8 @@
 #include "tests/support/unwind_elf.h"
 
 #include <check.h>
+#include <elf.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -301,6 +303,65 @@ START_TEST(tells_outermost_functions)
 }
 END_TEST
 
+/* ---- Code at the entry point, without rows ---- */
+
+static void put_symbol(struct elf_bytes *symbols, unsigned char type, uint64_t value, uint64_t size)
+{
+    const Elf64_Sym symbol = {
+        .st_info = ELF64_ST_INFO(STB_LOCAL, type), .st_shndx = 1, .st_value = value, .st_size = size
+    };
+
+    elf_put(symbols, &symbol, sizeof symbol);
+}
+
+#define ENTRY_AT (CODE_AT + 0x400)
+
+static const struct {
+    const char *name;
+    struct {
+        unsigned char type;
+        uint64_t value, size;
+    } symbols[2];
+    uint64_t row;  /* where rows begin */
+    uint64_t size; /* of the code that counts as outermost */
+} entries[] = {
+    { "the size of its function", { { STT_FUNC, 0, 24 }, { STT_FUNC, 32, 16 } }, 0, 24 },
+    { "a large function", { { STT_FUNC, 0, 300 } }, 0, 300 },
+    { "the function that follows", { { STT_NOTYPE, 0, 0 }, { STT_FUNC, 20, 16 } }, 0, 20 },
+    { "a label within", { { STT_NOTYPE, 0, 0 }, { STT_NOTYPE, 8, 0 } }, 0, ENTRY_UNNAMED },
+    { "no symbol", { { STT_OBJECT, 8, 8 } }, 0, ENTRY_UNNAMED },
+    { "rows that follow", { { STT_OBJECT, 8, 8 } }, 40, 40 },
+    { "an impossible size", { { STT_FUNC, 0, UINT64_MAX } }, 0, ENTRY_NAMED },
+};
+
+START_TEST(knows_the_code_at_the_entry_point)
+{
+    struct elf_bytes symbols = { .bytes = NULL };
+    const struct elf_section sections[] = { { ".eh_frame", &frames, TABLE_AT, 0, 2 },
+                                            { ".symtab", &symbols, 0, 0, 0 } };
+    size_t cie = elf_put_cie(&frames, 1, 16, begin_x86, sizeof begin_x86);
+    uint64_t size = entries[_i].size, entry = ENTRY_AT;
+    struct unwind_object from = { .fd = -1, .debug_fd = -1 };
+
+    elf_put_fde(&frames, 1, TABLE_AT, cie, CODE_AT, 16, NULL, 0);
+    if (entries[_i].row)
+        elf_put_fde(&frames, 1, TABLE_AT, cie, ENTRY_AT + entries[_i].row, 16, NULL, 0);
+    for (size_t i = 0; i < 2; i++)
+        put_symbol(&symbols, entries[_i].symbols[i].type, ENTRY_AT + entries[_i].symbols[i].value,
+                   entries[_i].symbols[i].size);
+    object = elf_make(ELF_X86_64, sections, 2);
+    free(symbols.bytes);
+    memcpy(object.bytes + offsetof(Elf64_Ehdr, e_entry), &entry, sizeof entry);
+    from.bytes = object.bytes;
+    from.size = object.size;
+    ck_assert_int_eq(unwind_table_open(&from, &table, NULL), UNWIND_OK);
+    ck_assert(!unwind_table_is_outermost(table, ENTRY_AT - 1));
+    ck_assert(unwind_table_is_outermost(table, ENTRY_AT));
+    ck_assert_msg(unwind_table_is_outermost(table, ENTRY_AT + size - 1), "%s", entries[_i].name);
+    ck_assert_msg(!unwind_table_is_outermost(table, ENTRY_AT + size), "%s", entries[_i].name);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("unwind_bounds");
@@ -320,6 +381,8 @@ int main(void)
     tcase_add_loop_test(test_case, knows_no_stack_pointer_behind_a_frame_pointer, 0,
                         sizeof callers / sizeof *callers);
     tcase_add_test(test_case, tells_outermost_functions);
+    tcase_add_loop_test(test_case, knows_the_code_at_the_entry_point, 0,
+                        sizeof entries / sizeof *entries);
     suite_add_tcase(suite, test_case);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -210,7 +210,9 @@ struct unwind_row {
 };
 
 /* Return whether the code at vaddr is an outermost function, which has no caller: its return
- * address is undefined in the table, or it is the entry point of the object and has no row.  */
+ * address is undefined in the table, or it is the code at the entry point of the object and has no
+ * row.  That code ends with its symbol, or with the function that follows.  If the object has
+ * neither symbol, it ends at the first row, after at most 64 bytes.  */
 UNWIND_API bool unwind_table_is_outermost(struct unwind_table *table, uint64_t vaddr);
 
 /* Find the row of vaddr.  Returns UNWIND_OK, UNWIND_NOT_FOUND (no row covers it), UNWIND_MALFORMED

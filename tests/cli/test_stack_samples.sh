@@ -54,8 +54,6 @@ for machine in $machines; do
     mkdir -p "bare-$machine"
     python3 bare.py "$data/$machine.elf" "bare-$machine/record" || fail "$machine: no object without tables"
     for where in nowhere bare; do
-        # On arm64 the program counter is so near to the entry point that it is taken for the outermost function.
-        [ "$machine,$where" != arm64,bare ] || continue
         case $where in
         nowhere) why='its file was not found, or cannot be read: --symbols PATH adds files' options='' ;;
         bare) why='it has no unwind tables' options="--symbols bare-$machine" ;;

@@ -2,6 +2,7 @@
 
 #include "base/grow.h"
 #include <elf.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,15 +76,17 @@ size_t elf_put_fde(struct elf_bytes *to, int is_eh_frame, uint64_t vaddr, size_t
 static void add_section(struct elf_bytes *to, const struct elf_section *from, Elf64_Shdr *header)
 {
     static uint32_t name;
+    bool is_symbols = strcmp(from->name, ".symtab") == 0;
 
     if (header->sh_offset == 1) /* the first */
         name = 1;
     *header = (Elf64_Shdr){ .sh_name = name,
-                            .sh_type = SHT_PROGBITS,
+                            .sh_type = is_symbols ? SHT_SYMTAB : SHT_PROGBITS,
                             .sh_flags = from->flags,
                             .sh_addr = from->vaddr,
                             .sh_offset = to->size,
-                            .sh_size = from->size ? from->size : from->bytes->size };
+                            .sh_size = from->size ? from->size : from->bytes->size,
+                            .sh_entsize = is_symbols ? sizeof(Elf64_Sym) : 0 };
     elf_put(to, from->bytes->bytes, from->bytes->size);
     name += (uint32_t)strlen(from->name) + 1;
 }

@@ -24,6 +24,7 @@ size_t elf_put_cie(struct elf_bytes *to, int is_eh_frame, uint8_t return_column,
 size_t elf_put_fde(struct elf_bytes *to, int is_eh_frame, uint64_t vaddr, size_t cie,
                    uint64_t start, uint32_t length, const uint8_t *instructions, size_t size);
 
+/* Its type is SHT_PROGBITS; that of .symtab, SHT_SYMTAB.  */
 struct elf_section {
     const char *name;
     const struct elf_bytes *bytes;
