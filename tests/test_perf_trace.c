@@ -402,6 +402,90 @@ START_TEST(no_damage_breaks_a_conversion)
 }
 END_TEST
 
+/* Each kind of record that a kernel or perf writes: what is used has its place in the trace, and the
+ * others are counted by name.  */
+static const struct {
+    uint32_t kind;
+    uint64_t words[4]; /* after the header */
+    size_t count;
+    const char *unused;  /* as the summary says it; NULL: it is used */
+    const char *counter; /* of losses: its argument, ... */
+    uint64_t lost;       /* and its value */
+} kinds[] = {
+    { 2, { 11, 5 }, 2, NULL, "ring", 5 },
+    { 5, { 1000, 11, 11 }, 3, NULL, "throttled", 1 },
+    { 6, { 1000, 11, 11 }, 3, NULL, NULL, 0 },
+    { 8, { UINT64_C(7) << 32 | 7, 99 }, 2, "1 READ record", NULL, 0 },
+    { 13, { 6 }, 1, NULL, "ring", 6 },
+    { 16, { UINT64_C(7) << 32 | 7, 1, 4, 0xf0000001 }, 4, "1 NAMESPACES record", NULL, 0 },
+    { 18, { 1, 5, 0 }, 3, "1 BPF_EVENT record", NULL, 0 },
+    { 19, { 42, 0x706f72676d796d2f, 0 }, 3, "1 CGROUP record", NULL, 0 },
+    { 20, { KERNEL_CODE, 5 | UINT64_C(5) << 16, 0x90 }, 3, "1 TEXT_POKE record", NULL, 0 },
+    { 21, { 3 }, 1, "1 AUX_OUTPUT_HW_ID record", NULL, 0 },
+    { 25, { 3 }, 1, "1 unknown record", NULL, 0 },
+    { 65, { 3 }, 1, "1 EVENT_TYPE record", NULL, 0 },
+    { 73, { 1, 7, 0, 0 }, 4, NULL, NULL, 0 },
+    { 75, { 1 }, 1, "1 STAT_CONFIG record", NULL, 0 },
+    { 82, { 0 }, 0, NULL, NULL, 0 },
+    { 84, { 3 }, 1, "1 BPF_METADATA record", NULL, 0 },
+    { 90, { 3 }, 1, "1 unknown record", NULL, 0 },
+    { 32770, { 3 }, 1, "1 SIMPLEPERF record", NULL, 0 },
+};
+
+/* What the trace counts as lost under that name.  */
+static uint64_t lost_in_trace(const char *name)
+{
+    const struct fxt_record *record;
+    struct fxt_reader *reader;
+    struct fxt_input *input;
+    uint64_t value = 0;
+    size_t at = 0;
+
+    ck_assert_int_eq(fxt_input_open_callback(read_again, &at, &input, NULL), FXT_OK);
+    ck_assert_int_eq(fxt_reader_open(input, NULL, &reader, NULL), FXT_OK);
+    while (fxt_reader_next(reader, &record, NULL) == FXT_OK)
+        for (size_t i = 0; record->kind == FXT_RECORD_EVENT && i < record->arg_count; i++)
+            if (record->value.event.type == FXT_EVENT_COUNTER &&
+                record->args[i].name.length == strlen(name) &&
+                memcmp(record->args[i].name.bytes, name, strlen(name)) == 0)
+                value = record->args[i].value.uint64;
+    fxt_reader_close(reader);
+    fxt_input_close(input);
+    return value;
+}
+
+START_TEST(each_kind_of_record_is_used_or_counted_by_its_name)
+{
+    const struct perf_trace_options options = { .size = sizeof options };
+    const uint64_t chain[] = { USER, 0x401000 };
+    struct perf_trace *trace;
+    char text[200], expected[200];
+    int fd = memfd_create("perf.data", MFD_CLOEXEC);
+    size_t record;
+
+    begin_pipe(0);
+    record = begin_record(kinds[_i].kind, 0);
+    for (size_t i = 0; i < kinds[_i].count; i++)
+        put(kinds[_i].words[i], 8);
+    end_record(record);
+    put_sample(2, chain, 2);
+    ck_assert_uint_eq(convert(size, &options).samples, 1);
+    if (kinds[_i].counter)
+        ck_assert_uint_eq(lost_in_trace(kinds[_i].counter), kinds[_i].lost);
+    ck_assert_int_eq(write(fd, bytes, size), (ssize_t)size);
+    ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+    ck_assert_int_eq(perf_trace_open(fd, &options, &trace, NULL), PERF_DATA_OK);
+    while (perf_trace_read(trace, trace_bytes, sizeof trace_bytes) > 0)
+        continue;
+    (void)perf_trace_describe_unused(trace, text, sizeof text);
+    (void)snprintf(expected, sizeof expected, "%s%s1 copy of a user stack that was not unwound",
+                   kinds[_i].unused ? kinds[_i].unused : "", kinds[_i].unused ? ", " : "");
+    ck_assert_str_eq(text, expected);
+    perf_trace_close(trace);
+    ck_assert_int_eq(close(fd), 0);
+}
+END_TEST
+
 /* A switch of a trace is one of a CPU, and not all files say which.  */
 START_TEST(switches_without_a_cpu_are_counted)
 {
@@ -477,6 +561,8 @@ int main(void)
     tcase_add_test(tests, short_copies_are_counted);
     tcase_add_test(tests, impossible_times_are_counted);
     tcase_add_test(tests, switches_without_a_cpu_are_counted);
+    tcase_add_loop_test(tests, each_kind_of_record_is_used_or_counted_by_its_name, 0,
+                        (int)(sizeof kinds / sizeof *kinds));
     tcase_add_loop_test(tests, no_damage_breaks_a_conversion, 0,
                         (int)(sizeof names / sizeof *names));
     suite_add_tcase(suite, tests);
