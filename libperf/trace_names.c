@@ -27,15 +27,18 @@ static size_t first_from(const struct perf_data_file *file, uint64_t vaddr)
     return low;
 }
 
-/* "START SIZE NAME".  */
-static void add_line(const struct perf_trace *trace, uint64_t start,
-                     const struct perf_data_symbol *symbol, struct base_text *lines)
+/* "START SIZE NAME", without the part of the symbol that is before the mapping.  */
+static void add_line(const struct perf_trace *trace, const struct trace_mapping *mapping,
+                     uint64_t vaddr, const struct perf_data_symbol *symbol, struct base_text *lines)
 {
+    uint64_t before = symbol->vaddr < vaddr ? vaddr - symbol->vaddr : 0;
+    uint64_t start = mapping->start + (symbol->vaddr + before - vaddr);
     char *readable = trace->options.demangle ? trace->options.demangle(symbol->name) : NULL;
     const char *name = readable ? readable : symbol->name;
     size_t length = strcspn(name, "\n");
 
-    base_text_addf(lines, "%" PRIx64 " %" PRIx32 " %.*s\n", start, symbol->length,
+    base_text_addf(lines, "%" PRIx64 " %" PRIx32 " %.*s\n", start,
+                   (uint32_t)(symbol->length - before),
                    (int)(length < MOST_NAME ? length : MOST_NAME), name);
     free(readable);
 }
@@ -55,17 +58,20 @@ bool trace_name_functions(struct perf_trace *trace, const struct trace_process *
                           uint64_t vaddr)
 {
     struct base_text lines = { .bytes = NULL };
+    size_t first = first_from(file, vaddr);
     bool good = true;
 
-    for (size_t i = first_from(file, vaddr);
-         i < file->symbol_count && file->symbols[i].vaddr - vaddr < mapping->length && good; i++) {
+    if (first > 0 && vaddr - file->symbols[first - 1].vaddr < file->symbols[first - 1].length)
+        first--; /* it reaches into the mapping */
+    for (size_t i = first; i < file->symbol_count && good; i++) {
+        if (file->symbols[i].vaddr >= vaddr && file->symbols[i].vaddr - vaddr >= mapping->length)
+            break;
         if (trace->names == MOST_NAMES) {
             trace->counts.names_left++;
             break;
         }
         trace->names++;
-        add_line(trace, mapping->start + (file->symbols[i].vaddr - vaddr), &file->symbols[i],
-                 &lines);
+        add_line(trace, mapping, vaddr, &file->symbols[i], &lines);
         if (lines.length >= PIECE)
             good = put_lines(trace, process->koid, mapping->time_ns, &lines);
     }

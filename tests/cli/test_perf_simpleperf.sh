@@ -9,6 +9,7 @@ cat >expected <<'END'
 app;[libnone.so] 1000000
 app;app::loop(int);leaf 1000000
 app;app::loop(int);leaf;do_work 1000000
+app;leaf 1000000
 END
 check() { # check FORM FOLDED
     LC_ALL=C sort "$2" >sorted

@@ -13,6 +13,7 @@ import sys
 PID = 1000
 LIBRARY, KERNEL = "/system/lib64/libnone.so", "[kernel.kallsyms]"
 MAPPED_AT, OFFSET, MIN_VADDR, MIN_OFFSET = 0x7000000000, 0x2000, 0x11000, 0x1000
+AGAIN_AT = 0x7100000000
 KERNEL_AT = 0xFFFFFFFF81000000
 IN_KERNEL, IN_USER = 0xFFFFFFFFFFFFFF80, 0xFFFFFFFFFFFFFE00  # PERF_CONTEXT_*
 KERNEL_TYPE, ELF_TYPE = 0, 2
@@ -98,12 +99,14 @@ def message(path, kind, min_vaddr, min_offset, symbols):
 def main():
     form = sys.argv[1]
     maps = mapping(0xFFFFFFFF, KERNEL_AT, 0x1000000, 0, KERNEL, 1) + mapping(PID, MAPPED_AT, 0x10000, OFFSET, LIBRARY, 2)
+    maps += mapping(PID, AGAIN_AT, 0x1000, 0x2810, LIBRARY, 2)  # from the middle of leaf() on
     records = record(3, 0, struct.pack("<II", PID, PID) + text("app") + identification(1))
     records += b"" if form == "init" else maps
     # Return addresses are behind calls: the end of a function is its own.
     records += sample(100, [IN_USER, address(0x12810), address(0x12100)], 2)
     records += sample(101, [IN_KERNEL, KERNEL_AT + 0x110, IN_USER, address(0x12808), address(0x12050)], 1)
     records += sample(102, [IN_USER, address(0x12300)], 2)
+    records += sample(103, [IN_USER, AGAIN_AT + 8], 2)
     features = {128: b"".join(structure(*file) for file in FILES)} if form in ("file", "cut") else {132: b"".join(message(*file) for file in FILES)}
     features[129] = b"simpleperf_version\0test\0event_type_info\0cpu-clock,1,0\0"
     if form == "init":
