@@ -214,8 +214,8 @@ static const char *const column_questions[] = {
     "SELECT * FROM intervals_intersect('slice', 'slice', 'track_id')",
     "SELECT * FROM call_top WHERE from_ts = 3 AND limit_ts = 5",
     "SELECT state, count(*), max(capture_id), sum(waker_utid) FROM thread_state GROUP BY state",
-    "SELECT t.name, c.* FROM counter AS c JOIN counter_track AS t ON t.id = c.track_id "
-    "GROUP BY t.name",
+    ("SELECT t.name, c.* FROM counter AS c JOIN counter_track AS t ON t.id = c.track_id "
+     "GROUP BY t.name"),
     "SELECT s.id, t.* FROM track AS t JOIN slice AS s ON s.track_id = t.id ORDER BY s.ts, s.id",
     "SELECT t.*, s.* FROM thread AS t JOIN thread_state AS s USING (utid) ORDER BY s.id",
     "SELECT * FROM callsite_counts WHERE tid = 2",
