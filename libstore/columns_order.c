@@ -185,8 +185,12 @@ static int sort_by(struct reader *reader, uint32_t **rows, uint32_t **other, siz
 int columns_sort(struct store_columns *columns, enum columns_table table, uint32_t *rows,
                  size_t row_count, const struct columns_key *keys, size_t key_count)
 {
-    uint32_t *other = calloc(row_count + 1, sizeof *other), *own = other, *now = rows;
-    int code = other ? SQLITE_OK : SQLITE_NOMEM;
+    uint32_t *other, *own, *now = rows;
+    int code;
+
+    columns_make_room_for(columns, 2 * row_count * sizeof *rows);
+    other = own = calloc(row_count + 1, sizeof *other);
+    code = other ? SQLITE_OK : SQLITE_NOMEM;
 
     for (size_t i = key_count; i-- > 0 && code == SQLITE_OK;) {
         struct reader reader;
@@ -197,6 +201,82 @@ int columns_sort(struct store_columns *columns, enum columns_table table, uint32
     if (code == SQLITE_OK && now != rows)
         memcpy(rows, now, row_count * sizeof *rows);
     free(own);
+    return code;
+}
+
+/* ---- All rows ---- */
+
+/* Row numbers by the upper digit of their keys; then ends[digit] is where its rows end.  */
+static int put_by_digit(struct reader *reader, uint32_t *rows, size_t row_count, unsigned bits,
+                        unsigned shift, uint32_t *ends)
+{
+    uint64_t mask = (UINT64_C(1) << bits) - 1, key = 0;
+    uint32_t sum = 0;
+    int code = SQLITE_OK;
+
+    for (size_t i = 0; i < row_count && code == SQLITE_OK; i++) {
+        code = read_key(reader, (uint32_t)i, &key);
+        ends[key >> shift & mask]++;
+    }
+    for (size_t i = 0; i <= mask; i++) {
+        uint32_t here = ends[i];
+
+        ends[i] = sum;
+        sum += here;
+    }
+    for (size_t i = 0; i < row_count && code == SQLITE_OK; i++) {
+        code = read_key(reader, (uint32_t)i, &key);
+        rows[ends[key >> shift & mask]++] = (uint32_t)i;
+    }
+    return code;
+}
+
+/* Each digit's rows by the rest of their keys.  */
+static int sort_digits(struct reader *reader, uint32_t *rows, const uint32_t *ends, size_t digits)
+{
+    size_t most = 0, first = 0;
+    uint32_t *scratch;
+    int code = SQLITE_OK;
+
+    for (size_t i = 0; i < digits; i++) {
+        size_t count = ends[i] - (i > 0 ? ends[i - 1] : 0);
+
+        most = count > most ? count : most;
+    }
+    scratch = malloc((most + 1) * sizeof *scratch);
+    if (!scratch)
+        return SQLITE_NOMEM;
+    for (size_t i = 0; i < digits && code == SQLITE_OK; first = ends[i++]) {
+        uint32_t *now = rows + first, *other = scratch;
+
+        if (ends[i] - first < 2)
+            continue;
+        code = sort_by(reader, &now, &other, ends[i] - first);
+        if (now == scratch)
+            memcpy(rows + first, scratch, (ends[i] - first) * sizeof *rows);
+    }
+    free(scratch);
+    return code;
+}
+
+int columns_sort_all(struct store_columns *columns, enum columns_table table, uint32_t *rows,
+                     const struct columns_key *key)
+{
+    size_t row_count = (size_t)columns->sources[table].directory.rows;
+    struct counts counts = { .digits = 0 };
+    struct reader reader;
+    unsigned shift;
+    int code;
+
+    columns_make_room_for(columns, row_count * sizeof *rows);
+    start(&reader, columns, table, key);
+    if (!make_counts(&counts, reader.top))
+        return SQLITE_NOMEM;
+    shift = (counts.digits - 1) * counts.bits;
+    code = put_by_digit(&reader, rows, row_count, counts.bits, shift, counts.of[0]);
+    if (code == SQLITE_OK && counts.digits > 1)
+        code = sort_digits(&reader, rows, counts.of[0], (size_t)1 << counts.bits);
+    free(counts.of[0]);
     return code;
 }
 
@@ -278,16 +358,13 @@ bool columns_may_index(const struct store_columns *columns, enum columns_table t
 static int make_index(struct store_columns *columns, enum columns_table table, unsigned column)
 {
     struct columns_source *source = &columns->sources[table];
-    size_t row_count = (size_t)source->directory.rows;
     struct columns_key key = { .column = (uint8_t)column, .text = -1 };
     uint32_t *rows = malloc(index_size(source));
     int code;
 
     if (!rows)
         return SQLITE_NOMEM;
-    for (size_t i = 0; i < row_count; i++)
-        rows[i] = (uint32_t)i;
-    code = columns_sort(columns, table, rows, row_count, &key, 1);
+    code = columns_sort_all(columns, table, rows, &key);
     if (code != SQLITE_OK) {
         free(rows);
         return code;

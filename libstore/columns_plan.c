@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
-/* Lists of rows take 8 bytes a row while they are sorted; SQLite sorts more by means of files.  */
-#define MOST_SORTED (INT64_C(1) << 24)
+/* Lists of rows take up to 8 bytes a row while they are sorted, 168 MB at most; SQLite sorts more
+ * by means of files.  */
+#define MOST_SORTED (INT64_C(20) << 20)
 
 struct plan {
     const struct columns_vtab *table;

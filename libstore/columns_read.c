@@ -1,11 +1,13 @@
 /* Blocks from the store, checked when they are first used.  */
 #include "libstore/columns_read.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "base/grow.h"
 
-#define KEPT_BYTES ((size_t)160 << 20)
+#define KEPT_BYTES       ((size_t)160 << 20)
+#define LEAST_KEPT_BYTES ((size_t)48 << 20)
 /* While an index is made, it takes as much again.  */
 #define INDEX_BYTES ((size_t)128 << 20)
 /* Names of a hostile store: more are left to the plain tables.  */
@@ -68,10 +70,24 @@ static void drop_keys(struct store_columns *columns)
     columns->keys = (struct columns_keys){ .places = NULL };
 }
 
+/* Blocks and lists of rows share the bound; a query that goes from block to block needs few.  */
+void columns_make_room_for(struct store_columns *columns, size_t bytes)
+{
+    size_t lists = columns->list_bytes + bytes;
+    size_t most = lists < KEPT_BYTES - LEAST_KEPT_BYTES ? KEPT_BYTES - lists : LEAST_KEPT_BYTES;
+
+    if (columns->kept_bytes <= most)
+        return;
+    drop_blocks(columns);
+#ifdef __GLIBC__
+    if (bytes > 0)
+        (void)malloc_trim(0); /* blocks are small: what they took would stay in the heap */
+#endif
+}
+
 void columns_make_room(struct store_columns *columns)
 {
-    if (columns->kept_bytes > KEPT_BYTES)
-        drop_blocks(columns);
+    columns_make_room_for(columns, 0);
 }
 
 /* Everything that was read from the store.  */

@@ -88,6 +88,7 @@ struct store_columns {
     struct columns_small tracks;
     size_t kept_bytes;
     size_t index_bytes, most_index_bytes; /* of all indexes; more are not made */
+    size_t list_bytes;                    /* of rows in an order, of all cursors */
     struct columns_cursor *cursors;       /* which forget blocks when they are dropped */
     uint64_t damaged;                     /* blocks and directories */
 };
@@ -107,6 +108,8 @@ void columns_let_go(struct store_columns *columns);
 /* Drop all blocks if they take much memory.  Called where nobody looks at one but through a cursor.
  */
 void columns_make_room(struct store_columns *columns);
+/* The same before memory of that size is allocated for a while.  */
+void columns_make_room_for(struct store_columns *columns, size_t bytes);
 
 /* View a block.  SQLite's code.  */
 int columns_view(struct store_columns *columns, enum columns_table table, size_t group,
@@ -158,6 +161,11 @@ bool columns_can_order(const struct store_columns *columns, enum columns_table t
  * code.  */
 int columns_sort(struct store_columns *columns, enum columns_table table, uint32_t *rows,
                  size_t count, const struct columns_key *keys, size_t key_count);
+
+/* All rows of a table by one key, into rows, which has room for them.  It takes less memory: rows
+ * are put where the upper bits of their keys belong, and sorted there.  SQLite's code.  */
+int columns_sort_all(struct store_columns *columns, enum columns_table table, uint32_t *rows,
+                     const struct columns_key *key);
 
 /* The first *count rows (at most that many) in the order of key.  SQLite's code.  */
 int columns_first(struct store_columns *columns, enum columns_table table,

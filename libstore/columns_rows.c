@@ -250,6 +250,14 @@ int rows_settle(struct columns_cursor *cursor)
     return SQLITE_OK;
 }
 
+static void drop_list(struct columns_cursor *cursor)
+{
+    cursor_table(cursor)->columns->list_bytes -= cursor->owned_bytes;
+    free(cursor->owned);
+    cursor->owned = NULL;
+    cursor->owned_bytes = 0;
+}
+
 /* The next row of the list that passes.  */
 static int settle_in_list(struct columns_cursor *cursor)
 {
@@ -268,6 +276,7 @@ static int settle_in_list(struct columns_cursor *cursor)
             return SQLITE_OK;
     }
     cursor->at_end = true;
+    drop_list(cursor); /* the query may last */
     return SQLITE_OK;
 }
 
@@ -303,9 +312,8 @@ int rows_next(struct columns_cursor *cursor)
 
 void rows_release(struct columns_cursor *cursor)
 {
-    free(cursor->owned);
+    drop_list(cursor);
     (void)sqlite3_finalize(cursor->plain);
-    cursor->owned = NULL;
     cursor->plain = NULL;
     cursor->list = NULL;
     cursor->count = cursor->at = 0;
@@ -628,6 +636,12 @@ static int start_sorted(struct columns_cursor *cursor, const struct wanted *want
         code = rows
                    ? columns_first(table->columns, table->served->table, wanted->keys, rows, &count)
                    : SQLITE_NOMEM;
+    } else if (wanted->key_count == 1 && cursor->condition_count == 0 && cursor->from == 0 &&
+               cursor->to == directory->rows && directory->rows > 0) {
+        count = (size_t)directory->rows;
+        rows = malloc(count * sizeof *rows);
+        code = rows ? columns_sort_all(table->columns, table->served->table, rows, wanted->keys)
+                    : SQLITE_NOMEM;
     } else {
         code = gather(cursor, &rows, &count);
         if (code == SQLITE_OK && count > 0)
@@ -635,6 +649,8 @@ static int start_sorted(struct columns_cursor *cursor, const struct wanted *want
                                 wanted->key_count);
     }
     cursor->owned = rows;
+    cursor->owned_bytes = count * sizeof *rows;
+    table->columns->list_bytes += cursor->owned_bytes;
     cursor->list = rows;
     cursor->count = count;
     cursor->at = 0;

@@ -104,6 +104,7 @@ struct columns_cursor {
     /* Or the rows of a list.  */
     const uint32_t *list; /* NULL: no list */
     uint32_t *owned;      /* for free() */
+    size_t owned_bytes;   /* of it, in columns->list_bytes */
     size_t at, count;
 
     sqlite3_stmt *plain; /* or those of the plain table, which is not NULL then */
