@@ -306,20 +306,22 @@ static enum step step_by_rule(struct walk *walk, uint32_t place)
 
 /* Entries of a procedure linkage table jump through a pointer, or push their number and jump to the
  * first, which pushes a pointer and jumps (psABI of each machine).  */
-static enum step step_from_plt(struct walk *walk, bool is_first, uint64_t vaddr)
+static enum step step_from_plt(struct walk *walk, uint32_t rule)
 {
     const struct machine *machine = walk->machine;
-    uint64_t cfa = stack_pointer(walk), within = vaddr % 16;
+    bool is_first = rule == RULE_PLT_FIRST || rule == RULE_PLT_FIRST_PUSHED;
+    bool is_pushed = rule == RULE_PLT_PUSHED || rule == RULE_PLT_FIRST_PUSHED;
+    uint64_t cfa = stack_pointer(walk);
 
     if (!walk->is_exact || !is_known(walk, machine->stack_pointer))
         return STEP_NO_TABLE;
     if (machine->has_link) {
         if (!is_known(walk, machine->return_column))
             return STEP_NO_TABLE;
-        cfa += is_first && within >= 4 && machine == &unwind_machines[UNWIND_ARM64] ? 16 : 0;
+        cfa += is_pushed ? 16 : 0;
         walk->pc = strip(walk, walk->registers[machine->return_column]);
     } else {
-        cfa += is_first ? (within >= 6 ? 24 : 16) : within >= 11 ? 16 : 8;
+        cfa += 8 * (UINT64_C(1) + is_first + is_pushed);
         if (!read_word(walk, cfa - 8, &walk->pc))
             return STEP_SHORT;
     }
@@ -497,8 +499,10 @@ static bool step(struct walk *walk, enum step *result)
         *result = STEP_REFUSED;
         break;
     case RULE_PLT:
+    case RULE_PLT_PUSHED:
     case RULE_PLT_FIRST:
-        *result = step_from_plt(walk, rule == RULE_PLT_FIRST, vaddr);
+    case RULE_PLT_FIRST_PUSHED:
+        *result = step_from_plt(walk, rule);
         break;
     default:
         *result = step_by_rule(walk, rule);

@@ -473,6 +473,13 @@ const struct unwind_report *unwind_table_report(struct unwind_table *table)
 
 /* ---- Looking up ---- */
 
+static uint32_t plt_rule(const struct plt *plt, uint64_t offset)
+{
+    if (offset < plt->first_size)
+        return offset >= plt->first_push ? RULE_PLT_FIRST_PUSHED : RULE_PLT_FIRST;
+    return offset % 16 >= plt->push ? RULE_PLT_PUSHED : RULE_PLT;
+}
+
 /* Of code without rows.  */
 static uint32_t uncovered_rule(const struct unwind_table *table, uint64_t vaddr)
 {
@@ -484,7 +491,7 @@ static uint32_t uncovered_rule(const struct unwind_table *table, uint64_t vaddr)
         const struct plt *plt = &object->plts[i];
 
         if (vaddr >= plt->start && vaddr < plt->limit)
-            return plt->has_first && vaddr - plt->start < 16 ? RULE_PLT_FIRST : RULE_PLT;
+            return plt_rule(plt, vaddr - plt->start);
     }
     return RULE_NONE;
 }

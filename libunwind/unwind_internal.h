@@ -51,10 +51,12 @@ void pool_release(struct pool *pool);
 enum {
     RULE_NONE = 0, /* nothing covers the address */
     RULE_REFUSED = 1,
-    RULE_PLT = 2,       /* an entry of a procedure linkage table, without a row */
-    RULE_PLT_FIRST = 3, /* its first entry */
-    RULE_ENTRY = 4,     /* the code that the kernel starts, without a row: it has no caller */
-    RULE_FIRST = 8,     /* offsets of rules are not below */
+    RULE_PLT = 2,              /* an entry of a procedure linkage table, without a row */
+    RULE_PLT_PUSHED = 3,       /* the same, after its push */
+    RULE_PLT_FIRST = 4,        /* its first entry */
+    RULE_PLT_FIRST_PUSHED = 5, /* the same, after its push */
+    RULE_ENTRY = 6, /* the code that the kernel starts, without a row: it has no caller */
+    RULE_FIRST = 8, /* offsets of rules are not below */
 };
 
 /* ---- ELF objects (unwind_object.c) ---- */
@@ -67,9 +69,12 @@ struct section {
 
 #define MAX_PLTS 4
 
+/* Each entry has 16 bytes.  */
 struct plt {
     uint64_t start, limit;
-    bool has_first; /* its first entry calls the loader */
+    uint64_t first_size;       /* of its first entry, which calls the loader; 0: there is none */
+    uint64_t first_push, push; /* bytes of the first and of each other entry up to the end of the
+                                  * instruction that pushes something */
 };
 
 /* What is needed of a file.  */

@@ -137,19 +137,41 @@ struct found {
     bool has_eh_frame, has_header, has_debug_frame, is_gnu_compressed;
 };
 
-static void add_plt(struct object *out, const GElf_Shdr *section, const char *name)
+/* Where entries push something.  Those that may be jumped to begin with an instruction that says so
+ * (endbr64, bti c), and then have another form.  */
+static void describe_plt(const struct object *object, const uint8_t *code, struct plt *plt)
 {
-    if (out->plt_count == MAX_PLTS || section->sh_size == 0 || section->sh_size > MAX_SECTION)
-        return;
-    out->plts[out->plt_count++] = (struct plt){
-        .start = section->sh_addr,
-        .limit = section->sh_addr + section->sh_size,
-        .has_first = strcmp(name, ".plt") == 0,
-    };
+    static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa },
+                         bti_c[] = { 0x5f, 0x24, 0x03, 0xd5 };
+
+    plt->push = plt->first_push = UINT64_MAX;
+    if (object->machine == UNWIND_X86_64) {
+        plt->first_size = plt->first_size ? 16 : 0;
+        plt->first_push = 6;
+        plt->push = memcmp(code + plt->first_size, endbr64, sizeof endbr64) == 0 ? 9 : 11;
+    } else if (object->machine == UNWIND_ARM64) {
+        plt->first_push = memcmp(code, bti_c, sizeof bti_c) == 0 ? 8 : 4;
+    }
 }
 
-static void take_section(struct object *out, struct found *found, Elf_Scn *section,
-                         const GElf_Shdr *header, const char *name)
+static void add_plt(const struct source *source, struct object *out, const GElf_Shdr *section,
+                    const char *name)
+{
+    uint8_t code[32] = { 0 };
+    struct plt plt = { .start = section->sh_addr,
+                       .limit = section->sh_addr + section->sh_size,
+                       .first_size = strcmp(name, ".plt") == 0 ? sizeof code : 0 };
+
+    if (out->plt_count == MAX_PLTS || section->sh_size == 0 || section->sh_size > MAX_SECTION ||
+        read_bytes(source, section->sh_offset, code,
+                   section->sh_size < sizeof code ? section->sh_size : sizeof code) != UNWIND_OK)
+        return;
+    describe_plt(out, code, &plt);
+    out->plts[out->plt_count++] = plt;
+}
+
+static void take_section(const struct source *source, struct object *out, struct found *found,
+                         Elf_Scn *section, const GElf_Shdr *header, const char *name)
 {
     bool has_bytes = header->sh_type != SHT_NOBITS && header->sh_size > 0;
 
@@ -166,7 +188,7 @@ static void take_section(struct object *out, struct found *found, Elf_Scn *secti
         found->has_debug_frame = true;
         found->is_gnu_compressed = name[1] == 'z';
     } else if (strncmp(name, ".plt", 4) == 0 && (header->sh_flags & SHF_EXECINSTR)) {
-        add_plt(out, header, name);
+        add_plt(source, out, header, name);
     }
 }
 
@@ -183,7 +205,7 @@ static void find_sections(const struct source *source, struct object *out, struc
 
         if (gelf_getshdr(section, &header) &&
             (name = elf_strptr(source->elf, names, header.sh_name)))
-            take_section(out, found, section, &header, name);
+            take_section(source, out, found, section, &header, name);
     }
 }
 

@@ -362,6 +362,101 @@ START_TEST(knows_the_code_at_the_entry_point)
 }
 END_TEST
 
+/* ---- Procedure linkage tables without rows ---- */
+
+/* As lld writes them: the offset of each instruction, and the words that lie between the stack
+ * pointer and what it was at the call.  */
+#define PLT_AT 0x3000
+
+static const uint8_t plain_plt[] = {
+    0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0,    0x0f, 0x1f, 0x40, 0, /* push; jmp; nop */
+    0xff, 0x25, 0, 0, 0, 0, 0x68, 0,    0, 0, 0, 0xe9, 0,    0,    0,    0, /* jmp; push; jmp */
+};
+static const uint8_t marked_plt[] = {
+    0xff, 0x35, 0,    0,    0,    0, 0xff, 0x25, 0, 0,    0, 0, 0x0f, 0x1f, 0x40, 0,
+    0xf3, 0x0f, 0x1e, 0xfa, 0x68, 0, 0,    0,    0, 0xe9, 0, 0, 0,    0,    0x66, 0x90,
+};
+static const uint8_t second_plt[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 0, 0,
+                                      0,    0,    0x66, 0x0f, 0x1f, 0x44, 0, 0 };
+/* stp x16, x30, [sp, #-16]!; adrp; ldr; add; br; nop; nop; nop; then entries: adrp; ldr; add; br */
+static const uint8_t arm_plt[48] = { 0xf0, 0x7b, 0xbf, 0xa9 };
+static const uint8_t marked_arm_plt[48] = { 0x5f, 0x24, 0x03, 0xd5, 0xf0, 0x7b, 0xbf, 0xa9 };
+
+#define INSTRUCTIONS(plt, name, machine, ...)        \
+    {                                                \
+        plt, sizeof(plt), name, machine, __VA_ARGS__ \
+    }
+
+static const struct {
+    const uint8_t *code;
+    size_t size;
+    const char *name;
+    uint16_t machine;
+    struct {
+        uint8_t offset, words;
+    } each[7];
+} plts[] = {
+    INSTRUCTIONS(plain_plt, ".plt", ELF_X86_64,
+                 { { 0, 1 }, { 6, 2 }, { 16, 0 }, { 22, 0 }, { 27, 1 } }),
+    INSTRUCTIONS(marked_plt, ".plt", ELF_X86_64,
+                 { { 0, 1 }, { 6, 2 }, { 16, 0 }, { 20, 0 }, { 25, 1 } }),
+    INSTRUCTIONS(second_plt, ".plt.sec", ELF_X86_64, { { 0, 0 }, { 4, 0 } }),
+    INSTRUCTIONS(arm_plt, ".plt", ELF_ARM64,
+                 { { 0, 0 }, { 4, 2 }, { 12, 2 }, { 16, 2 }, { 32, 0 }, { 44, 0 } }),
+    INSTRUCTIONS(marked_arm_plt, ".plt", ELF_ARM64,
+                 { { 0, 0 }, { 4, 0 }, { 8, 2 }, { 20, 2 }, { 32, 0 }, { 44, 0 } }),
+};
+
+/* A function that has a word of its own called through the table; its caller is the outermost.  */
+static void walk_from_plt(uint16_t machine, uint64_t offset, uint64_t pushed)
+{
+    uint64_t addresses[8], words[8] = { 0 };
+    uint8_t found[8];
+    struct unwind_stack stack = { .addresses = addresses, .found = found, .capacity = 8 };
+    const struct unwind_piece piece = { STACK_AT, (const uint8_t *)words, sizeof words };
+    const struct unwind_memory memory = { &piece, 1 };
+    const struct unwind_map map = { .find = find };
+    bool is_arm = machine == ELF_ARM64;
+    struct unwind_registers registers = { .machine = is_arm ? UNWIND_ARM64 : UNWIND_X86_64,
+                                          .known = UINT32_MAX,
+                                          .pc = PLT_AT + offset };
+    struct unwind_walker *walker;
+
+    registers.values[is_arm ? 31 : 7] = STACK_AT;
+    registers.values[30] = CODE_AT + 8;
+    if (!is_arm)
+        words[pushed++] = CODE_AT + 8;
+    words[pushed + 1] = CODE_AT + 0x108;
+    ck_assert_int_eq(unwind_walker_open(&walker, NULL), UNWIND_OK);
+    ck_assert_int_eq(unwind_walk(walker, &registers, &memory, &map, &stack), UNWIND_OK);
+    unwind_walker_close(walker);
+    ck_assert_msg(stack.end == UNWIND_END_COMPLETE && stack.count == 3, "at %lu: %s after %zu",
+                  (unsigned long)offset, unwind_end_name(stack.end), stack.count);
+    ck_assert_uint_eq(addresses[1], CODE_AT + 8);
+    ck_assert_uint_eq(addresses[2], CODE_AT + 0x108);
+    ck_assert_int_eq(found[1], UNWIND_FOUND_PLT);
+}
+
+START_TEST(finds_callers_of_linkage_tables)
+{
+    bool is_arm = plts[_i].machine == ELF_ARM64;
+    struct elf_bytes code = { .bytes = NULL };
+    const struct elf_section sections[] = { { ".eh_frame", &frames, TABLE_AT, 0, 2 },
+                                            { plts[_i].name, &code, PLT_AT, 0, 2 | 4 } };
+    size_t cie = is_arm ? elf_put_cie(&frames, 1, 30, (const uint8_t[]){ 0x0c, 31, 16, 0x9e, 1 }, 5)
+                        : elf_put_cie(&frames, 1, 16, (const uint8_t[]){ 0x0c, 7, 16, 0x90, 1 }, 5);
+
+    elf_put_fde(&frames, 1, TABLE_AT, cie, CODE_AT, 16, NULL, 0);
+    elf_put_fde(&frames, 1, TABLE_AT, cie, CODE_AT + 0x100, 16,
+                (const uint8_t[]){ 0x07, is_arm ? 30 : 16 }, 2);
+    elf_put(&code, plts[_i].code, plts[_i].size);
+    (void)open_made(plts[_i].machine, sections, 2);
+    free(code.bytes);
+    for (size_t i = 0; i == 0 || (i < 7 && plts[_i].each[i].offset > 0); i++)
+        walk_from_plt(plts[_i].machine, plts[_i].each[i].offset, plts[_i].each[i].words);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("unwind_bounds");
@@ -381,6 +476,7 @@ int main(void)
     tcase_add_loop_test(test_case, knows_no_stack_pointer_behind_a_frame_pointer, 0,
                         sizeof callers / sizeof *callers);
     tcase_add_test(test_case, tells_outermost_functions);
+    tcase_add_loop_test(test_case, finds_callers_of_linkage_tables, 0, sizeof plts / sizeof *plts);
     tcase_add_loop_test(test_case, knows_the_code_at_the_entry_point, 0,
                         sizeof entries / sizeof *entries);
     suite_add_tcase(suite, test_case);
