@@ -7,7 +7,9 @@
 
 #include "base/account.h"
 
-#define BLOCK_BYTES ((size_t)64 << 10)
+/* Blocks double up to the largest: an arena may hold a few bytes, and there may be many arenas.  */
+#define BLOCK_LEAST ((size_t)1 << 10)
+#define BLOCK_MOST  ((size_t)64 << 10)
 
 struct base_arena_block {
     struct base_arena_block *next;
@@ -17,9 +19,13 @@ struct base_arena_block {
 
 static bool add_block(struct base_arena *arena, size_t size)
 {
-    size_t capacity = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+    size_t capacity = arena->blocks ? arena->blocks->capacity * 2 : BLOCK_LEAST;
     struct base_arena_block *block;
 
+    if (capacity > BLOCK_MOST)
+        capacity = BLOCK_MOST;
+    if (capacity < size)
+        capacity = size;
     if (capacity > SIZE_MAX / 2)
         return false;
     block = base_calloc(1, sizeof *block + capacity);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/grow.h"
 
 size_t base_ranges_first(const struct base_ranges *ranges, uint64_t address)
@@ -80,6 +81,6 @@ enum base_ranges_result base_ranges_add(struct base_ranges *ranges, const struct
 
 void base_ranges_release(struct base_ranges *ranges)
 {
-    free(ranges->items);
+    base_free(ranges->items);
     *ranges = (struct base_ranges){ .limit = ranges->limit };
 }

@@ -358,8 +358,10 @@ static bool symbolize_module(struct symbolizer *work, struct module *module, sto
         return true;
     work->improved = 0;
     status = sym_session_module(work->session, &key, &found, &sym_error);
-    if (status == SYM_NO_MEMORY)
-        return out_of_memory(work);
+    if (status == SYM_NO_MEMORY) {
+        work->status = store_fail(work->error, STORE_NO_MEMORY, "%s", sym_error.message);
+        return false;
+    }
     if (status != SYM_OK)
         return true;
     return resolve(work, found, module) && tell(work, module, found, told, context);

@@ -12,6 +12,9 @@ enum {
     CONTEXT_MAX = 65536, /* modules, and mappings, of a context */
 };
 
+/* What a context may take.  Names are as long as lines, and a log need not end.  */
+static const int64_t CONTEXT_ROOM = (int64_t)256 << 20;
+
 /* ---- Fields ---- */
 
 struct fields {
@@ -303,22 +306,30 @@ struct sym_markup_context {
     struct sym_markup_module **modules; /* by ID */
     size_t module_count, module_capacity;
     struct base_ranges mappings; /* owner: the ID of a module; place: a vaddr */
+    struct base_account account; /* of all of it */
 };
 
 struct sym_markup_context *sym_markup_context_new(void)
 {
     struct sym_markup_context *context = calloc(1, sizeof *context);
 
-    if (context)
-        context->mappings.limit = CONTEXT_MAX;
+    if (!context)
+        return NULL;
+    context->mappings.limit = CONTEXT_MAX;
+    atomic_store(&context->account.limit, CONTEXT_ROOM);
     return context;
+}
+
+void sym_markup_context_lift(struct sym_markup_context *context)
+{
+    atomic_store(&context->account.limit, INT64_MAX);
 }
 
 static void reset(struct sym_markup_context *context)
 {
     for (size_t i = 0; i < context->module_count; i++) {
-        free(context->modules[i]->name);
-        free(context->modules[i]);
+        base_free(context->modules[i]->name);
+        base_free(context->modules[i]);
     }
     context->module_count = 0;
     context->mappings.count = 0;
@@ -329,7 +340,7 @@ void sym_markup_context_free(struct sym_markup_context *context)
     if (!context)
         return;
     reset(context);
-    free(context->modules);
+    base_free(context->modules);
     base_ranges_release(&context->mappings);
     free(context);
 }
@@ -368,7 +379,7 @@ static bool same_module(const struct sym_markup_module *module, const struct sym
 
 static struct sym_markup_module *module_new(const struct sym_markup_node *node)
 {
-    struct sym_markup_module *module = calloc(1, sizeof *module);
+    struct sym_markup_module *module = base_calloc(1, sizeof *module);
 
     if (!module)
         return NULL;
@@ -376,9 +387,9 @@ static struct sym_markup_module *module_new(const struct sym_markup_node *node)
     module->is_elf = is_text(node->type, "elf");
     module->build_id_length = node->build_id_length;
     memcpy(module->build_id, node->build_id, node->build_id_length);
-    module->name = malloc(node->name.length + 1);
+    module->name = base_malloc(node->name.length + 1);
     if (!module->name) {
-        free(module);
+        base_free(module);
         return NULL;
     }
     memcpy(module->name, node->name.bytes, node->name.length);
@@ -442,8 +453,8 @@ static enum sym_markup_effect add_mapping(struct sym_markup_context *context,
     }
 }
 
-enum sym_markup_effect sym_markup_apply(struct sym_markup_context *context,
-                                        const struct sym_markup_node *node)
+static enum sym_markup_effect apply(struct sym_markup_context *context,
+                                    const struct sym_markup_node *node)
 {
     switch (node->kind) {
     case SYM_MARKUP_RESET:
@@ -456,6 +467,18 @@ enum sym_markup_effect sym_markup_apply(struct sym_markup_context *context,
     default:
         return SYM_MARKUP_DONE;
     }
+}
+
+enum sym_markup_effect sym_markup_apply(struct sym_markup_context *context,
+                                        const struct sym_markup_node *node)
+{
+    struct base_account *before = base_account_enter(&context->account);
+    enum sym_markup_effect effect = apply(context, node);
+
+    (void)base_account_enter(before);
+    if (effect == SYM_MARKUP_NO_MEMORY && atomic_exchange(&context->account.exceeded, false))
+        return SYM_MARKUP_TOO_LARGE;
+    return effect;
 }
 
 bool sym_markup_find(const struct sym_markup_context *context, uint64_t address,

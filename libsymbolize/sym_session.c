@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* ---- Session ---- */
 
 static enum sym_status copy_cache_options(struct sym_session *session,
@@ -28,7 +30,6 @@ static enum sym_status copy_options(struct sym_session *session, const struct sy
     session->relative_files = options->relative_files;
     session->symbol_files = options->symbol_files;
     session->keep_tags = options->keep_tags;
-    session->no_limit = options->no_limit;
     session->seat.jobs = options->jobs;
     session->debug_root = sym_format("%s", root);
     session->debuginfod_cache = cache ? sym_format("%s", cache) : sym_debuginfod_default_cache();
@@ -64,6 +65,8 @@ enum sym_status sym_session_open(const struct sym_options *options, struct sym_s
     if (!session)
         return sym_fail(error, SYM_NO_MEMORY, "out of memory");
     session->has_lock = pthread_mutex_init(&session->lock, NULL) == 0;
+    session->no_limit = options->no_limit;
+    sym_session_set_limit(session);
     enum sym_status status = session->has_lock ? copy_options(session, options) : SYM_NO_MEMORY;
     if (status) {
         sym_session_close(session);
@@ -152,11 +155,10 @@ void sym_session_close(struct sym_session *session)
 {
     if (!session)
         return;
-    while (session->modules) {
-        struct sym_module *next = session->modules->next;
-        module_free(session->modules);
-        session->modules = next;
-    }
+    for (size_t i = 0; i < session->module_count; i++)
+        module_free(session->modules[i]);
+    free(session->modules);
+    base_index_release(&session->by_key);
     sym_sources_free(session->sources, session->source_count);
     sym_debuginfod_free(session->debuginfod);
     free(session->debuginfod_cache);
@@ -179,10 +181,34 @@ static bool same_key(const struct sym_module *module, const struct sym_module_ke
     return !key->path || strcmp(module->path, key->path) == 0;
 }
 
+static uint64_t hash_key(const struct sym_module_key *key)
+{
+    uint64_t of_id = base_hash_bytes(key->build_id, key->build_id_length);
+
+    return key->path ? base_hash(of_id, base_hash_bytes(key->path, strlen(key->path))) : of_id;
+}
+
+static struct sym_module *known_module(const struct sym_session *session,
+                                       const struct sym_module_key *key, uint64_t hash)
+{
+    size_t probe;
+
+    for (uint32_t id = base_index_first(&session->by_key, hash, &probe); id;
+         id = base_index_next(&session->by_key, hash, &probe))
+        if (same_key(session->modules[id - 1], key))
+            return session->modules[id - 1];
+    return NULL;
+}
+
+static char *copy_text(const char *text)
+{
+    return text ? sym_format("%s", text) : NULL;
+}
+
 static enum sym_status module_new(struct sym_session *session, const struct sym_module_key *key,
                                   struct sym_module **out)
 {
-    struct sym_module *module = calloc(1, sizeof *module);
+    struct sym_module *module = base_calloc(1, sizeof *module);
 
     if (!module)
         return SYM_NO_MEMORY;
@@ -196,14 +222,18 @@ static enum sym_status module_new(struct sym_session *session, const struct sym_
                                           .remedy = "",
                                           .cache_path = "",
                                           .cache_problem = "" };
-    module->build_id = malloc(key->build_id_length + 1);
-    module->path = key->path ? sym_format("%s", key->path) : NULL;
-    module->name = key->name ? sym_format("%s", key->name) : NULL;
+    module->build_id = base_malloc(key->build_id_length + 1);
+    module->path = copy_text(key->path);
+    module->name = copy_text(key->name);
     if (!module->build_id || (key->path && !module->path) || (key->name && !module->name))
         return SYM_NO_MEMORY;
     if (key->build_id_length)
         memcpy(module->build_id, key->build_id, key->build_id_length);
     module->build_id_length = key->build_id_length;
+    if (!base_make_room(&session->modules, &session->module_capacity, session->module_count + 1,
+                        sizeof(struct sym_module *)) ||
+        !base_index_reserve(&session->by_key))
+        return SYM_NO_MEMORY;
     return SYM_OK;
 }
 
@@ -216,30 +246,41 @@ static enum sym_status find_files(struct sym_module *module, struct sym_error *e
     return status;
 }
 
+/* A module and room for it in the session's tables.  */
+static enum sym_status make_module(struct sym_session *session, const struct sym_module_key *key,
+                                   struct sym_module **out, struct sym_error *error)
+{
+    struct base_account *before = base_account_enter(&session->account);
+    enum sym_status status = module_new(session, key, out);
+
+    if (!status)
+        status = find_files(*out, error);
+    if (!status)
+        status = sym_session_count(session, *out);
+    (void)base_account_enter(before);
+    return status;
+}
+
 enum sym_status sym_session_module(struct sym_session *session, const struct sym_module_key *key,
                                    struct sym_module **out, struct sym_error *error)
 {
-    struct sym_module *module;
+    struct sym_module *module = NULL;
 
     if (!session || !key || !out || (key->build_id_length && !key->build_id) ||
         (key->build_id_length == 0 && (!key->path || !key->path[0])))
         return sym_fail(error, SYM_INVALID, "neither a build ID nor a path");
-    for (module = session->modules; module; module = module->next) {
-        if (same_key(module, key)) {
-            *out = module;
-            return SYM_OK;
-        }
-    }
-    enum sym_status status = module_new(session, key, &module);
-    if (!status)
-        status = find_files(module, error);
+    uint64_t hash = hash_key(key);
+    *out = known_module(session, key, hash);
+    if (*out)
+        return SYM_OK;
+    enum sym_status status = make_module(session, key, &module, error);
     if (status) {
         if (module)
             module_free(module);
-        return sym_fail(error, status, "out of memory");
+        return sym_session_fail(session, status, error);
     }
-    module->next = session->modules;
-    session->modules = module;
+    session->modules[session->module_count++] = module;
+    base_index_add(&session->by_key, hash, (uint32_t)session->module_count);
     *out = module;
     return SYM_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef SYMBOLIZE_SYM_SESSION_H
 #define SYMBOLIZE_SYM_SESSION_H
 
+#include "base/index.h"
 #include "libsymbolize/address_order.h"
 #include "libsymbolize/breakpad.h"
 #include "libsymbolize/dwarf.h"
@@ -29,7 +30,6 @@ struct sym_loaded {
 };
 
 struct sym_module {
-    struct sym_module *next;
     struct sym_session *session;
     uint8_t *build_id;
     size_t build_id_length;
@@ -86,7 +86,10 @@ struct sym_session {
     size_t kallsyms_size;
     bool no_inlines, bounds, details, relative_files, symbol_files, keep_tags; /* options */
     bool no_limit;                                                             /* another */
-    struct sym_module *modules;
+    struct sym_module **modules; /* owned */
+    size_t module_count, module_capacity;
+    struct base_index by_key;     /* positions in modules, plus 1 */
+    struct base_account account; /* of modules as such: what their files take has their own */
     struct sym_seat seat;
 
     bool no_cache;
@@ -238,6 +241,16 @@ enum sym_status sym_module_check_files(struct sym_module *module, bool ask);
 void sym_module_unload(struct sym_module *module);
 
 /* ---- Memory (module_memory.c) ---- */
+
+/* Sets the limit of a new session's account.  */
+void sym_session_set_limit(struct sym_session *session);
+
+/* Counts what the search for a module's files has left in memory.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_session_count(struct sym_session *session, const struct sym_module *module);
+
+/* Fills *error for a function that ended with status, not SYM_OK, while it added a module.  */
+enum sym_status sym_session_fail(struct sym_session *session, enum sym_status status,
+                                 struct sym_error *error);
 
 /* Sets the limit of a new module's account.  */
 void sym_module_set_limit(struct sym_module *module);

@@ -377,6 +377,44 @@ START_TEST(remembers_a_bounded_number)
 }
 END_TEST
 
+/* Modules with names of a megabyte until one is not taken.  */
+static unsigned add_long_names(struct sym_markup_context *context, unsigned most,
+                               enum sym_markup_effect *effect)
+{
+    size_t length = 1 << 20;
+    char *name = malloc(length);
+    struct sym_markup_node node = { .kind = SYM_MARKUP_MODULE, .name = { name, length } };
+
+    ck_assert_ptr_nonnull(name);
+    memset(name, 'n', length);
+    node.type = (struct sym_markup_text){ "elf", 3 };
+    for (node.id = 0; node.id < most; node.id++) {
+        *effect = sym_markup_apply(context, &node);
+        if (*effect != SYM_MARKUP_DONE)
+            break;
+    }
+    free(name);
+    return (unsigned)node.id;
+}
+
+START_TEST(takes_a_bounded_amount_of_memory)
+{
+    static const struct sym_markup_node forget = { .kind = SYM_MARKUP_RESET };
+    struct sym_markup_context *context = sym_markup_context_new();
+    enum sym_markup_effect effect = SYM_MARKUP_DONE;
+
+    ck_assert_uint_ge(add_long_names(context, 300, &effect), 250);
+    ck_assert_int_eq(effect, SYM_MARKUP_TOO_LARGE);
+    ck_assert_int_eq(apply(context, "{{{mmap:0x1000:0x10:load:0:r:0x0}}}"), SYM_MARKUP_DONE);
+    ck_assert_int_eq(sym_markup_apply(context, &forget), SYM_MARKUP_DONE);
+    ck_assert_uint_eq(add_long_names(context, 10, &effect), 10);
+    sym_markup_context_lift(context);
+    (void)sym_markup_apply(context, &forget);
+    ck_assert_uint_eq(add_long_names(context, 300, &effect), 300);
+    sym_markup_context_free(context);
+}
+END_TEST
+
 START_TEST(survives_every_failing_allocation)
 {
     unsigned long count, n = 0;
@@ -417,6 +455,7 @@ int main(void)
     tcase_add_test(context, takes_a_mapping_that_is_there_for_repeated);
     tcase_add_test(context, leaves_out_mappings_that_cannot_be);
     tcase_add_test(context, remembers_a_bounded_number);
+    tcase_add_test(context, takes_a_bounded_amount_of_memory);
     tcase_add_test(context, survives_every_failing_allocation);
     suite_add_tcase(suite, context);
 

@@ -121,6 +121,60 @@ START_TEST(reports_every_failed_allocation)
 }
 END_TEST
 
+/* ---- Modules without files ---- */
+
+/* As many modules of one path as the session takes, at most some.  */
+static unsigned add_modules(struct sym_session *session, unsigned most, enum sym_status *status,
+                            struct sym_error *error)
+{
+    size_t length = 1 << 20;
+    char *name = malloc(length + 1);
+    unsigned count;
+
+    ck_assert_ptr_nonnull(name);
+    memset(name, 'n', length);
+    name[0] = '/';
+    name[length] = '\0';
+    *status = SYM_OK;
+    for (count = 0; count < most; count++) {
+        uint8_t id[4] = { (uint8_t)count, (uint8_t)(count >> 8), 1, 2 };
+        struct sym_module_key key = { .build_id = id, .build_id_length = 4, .path = name };
+        struct sym_module *module, *again;
+
+        *status = sym_session_module(session, &key, &module, error);
+        if (*status != SYM_OK)
+            break;
+        ck_assert_int_eq(sym_session_module(session, &key, &again, error), SYM_OK);
+        ck_assert_ptr_eq(module, again);
+    }
+    free(name);
+    return count;
+}
+
+START_TEST(bounds_the_modules_of_a_session)
+{
+    struct sym_options options = { .size = sizeof options, .debug_root = "", .no_cache = true };
+    struct sym_session *session;
+    struct sym_error error;
+    enum sym_status status;
+    unsigned count;
+
+    ck_assert_int_eq(sym_session_open(&options, &session, &error), SYM_OK);
+    count = add_modules(session, 600, &status, &error);
+    ck_assert_int_eq(status, SYM_NO_MEMORY);
+    ck_assert_uint_gt(count, 100);
+    ck_assert_uint_lt(count, 512);
+    ck_assert_ptr_nonnull(strstr(error.message, "512 MiB of memory"));
+    ck_assert_ptr_nonnull(strstr(error.message, "--no-limit"));
+    sym_session_close(session);
+    options.no_limit = true;
+    ck_assert_int_eq(sym_session_open(&options, &session, &error), SYM_OK);
+    ck_assert_uint_eq(add_modules(session, count + 1, &status, &error), count + 1);
+    ck_assert_int_eq(status, SYM_OK);
+    sym_session_close(session);
+}
+END_TEST
+
 /* ---- Finding and formats ---- */
 
 static const char kallsyms[] = "ffffffff81000000 T _stext\nffffffff81000040 t early_setup\n";
@@ -323,7 +377,7 @@ START_TEST(counts_what_it_takes)
     ck_assert_int_eq(sym_module_resolve(module, vaddrs, ADDRESSES, count_frames, &frames, NULL),
                      SYM_OK);
     int64_t most = module->account.bytes;
-    ck_assert_int_gt(most, 100000);
+    ck_assert_int_gt(most, 50000);
     check_account(module, before, "loaded");
     unload(module);
     check_account(module, before, "unloaded");
@@ -418,6 +472,7 @@ int main(void)
                         (int)(sizeof sources / sizeof sources[0]));
     tcase_add_loop_test(tcase, reports_every_failure_of_finding, 0,
                         (int)(sizeof finds / sizeof finds[0]));
+    tcase_add_test(tcase, bounds_the_modules_of_a_session);
     tcase_add_test(tcase, leaves_names_out_at_the_limit);
     tcase_add_test(tcase, counts_what_it_takes);
     tcase_add_loop_test(tcase, sheds_what_exceeds_the_account, 0, 2);

@@ -10,12 +10,14 @@
 
 #include <fxt/markup.h>
 #include "base/hex.h"
+#include "cmd/cli/cli_bounds.h"
 #include "cmd/fxtsym/fxtsym.h"
 
 enum {
     ADDRESSES_MAX = 4096, /* of a batch: their frames are all in memory */
     OBJECTS_KEPT = 1024,  /* beyond which a reset forgets what was found: logs may be endless */
     WARNINGS_MAX = 20,
+    OPEN_LINE_MAX = 1 << 20, /* beyond which further mappings of a module begin a line */
 };
 
 /* A line of the batch.  */
@@ -86,7 +88,7 @@ static void add_format(struct buffer *out, const char *format, ...)
 
 static void warn(struct filter *filter, const struct sym_markup_node *node, const char *what)
 {
-    filter->status = CLI_DAMAGED;
+    filter->status = cli_worse(filter->status, CLI_DAMAGED);
     if (filter->warnings++ < WARNINGS_MAX)
         cli_warning("line %" PRIu64 ": %.*s: %s", filter->line_number,
                     node->text.length > 200 ? 200 : (int)node->text.length, node->text.bytes, what);
@@ -110,12 +112,16 @@ static void apply(struct filter *filter, const struct sym_markup_node *node)
         [SYM_MARKUP_BAD_RANGE] = "not a range of addresses",
         [SYM_MARKUP_TOO_MANY] = "more than 65,536 modules or mappings",
         [SYM_MARKUP_NO_MEMORY] = "out of memory",
+        [SYM_MARKUP_TOO_LARGE] = ("modules and mappings take more than 256 MiB: if the log is "
+                                  "neither damaged nor hostile, --no-limit takes them"),
     };
     struct outcome *outcome = add_outcome(filter);
 
     outcome->effect = sym_markup_apply(filter->context, node);
     if (problems[outcome->effect])
         warn(filter, node, problems[outcome->effect]);
+    if (outcome->effect == SYM_MARKUP_NO_MEMORY || outcome->effect == SYM_MARKUP_TOO_LARGE)
+        filter->status = CLI_ENVIRONMENT;
 }
 
 /* The object of a module: by build ID, and by its name where that is a path.  */
@@ -371,7 +377,8 @@ static void show_mapping(struct filter *filter, const struct sym_markup_node *no
 {
     uint64_t limit = node->address + node->size_bytes; /* 0 for the end of all */
 
-    if (!filter->module_open || filter->open_id != node->id) {
+    if (!filter->module_open || filter->open_id != node->id ||
+        filter->open_line.length > OPEN_LINE_MAX) {
         open_module(filter, node->id, before, length);
         add_text(&filter->open_line, " adds");
     }
@@ -570,6 +577,8 @@ enum cli_exit filter_markup(const struct settings *settings, struct objects *obj
         cli_error("out of memory");
         return CLI_ENVIRONMENT;
     }
+    if (cli_bounds_are_lifted())
+        sym_markup_context_lift(filter.context);
     batch_open(&filter.batch, settings, objects, frames_append, keep_frames, &filter);
     lines_open(&lines, STDIN_FILENO);
     lines.held = true;

@@ -10,6 +10,7 @@
 
 #include <fxt/symbolize.h>
 #include "base/index.h"
+#include "base/map.h"
 #include "cmd/cli/cli_json.h"
 #include "cmd/cli/symbol_options.h"
 
@@ -127,6 +128,7 @@ struct objects {
     struct cli_symbols *symbols; /* the caller's */
     struct sym_session *session;
     struct base_index by_name; /* ids: index plus 1 */
+    struct base_map by_module; /* from its address to the index of the first object that has it */
     struct object **items;
     size_t count, capacity;
     struct object *last;  /* the one asked for last: often the next one too */

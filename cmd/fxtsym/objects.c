@@ -30,6 +30,7 @@ void objects_open(struct objects *objects, struct cli_symbols *symbols)
 void objects_close(struct objects *objects)
 {
     base_index_release(&objects->by_name);
+    base_map_release(&objects->by_module);
     for (size_t i = 0; i < objects->count; i++) {
         free(objects->items[i]->name);
         free(objects->items[i]->problem);
@@ -103,6 +104,17 @@ static void hold_bounds(const struct sym_report *report)
     free(inputs.items);
 }
 
+/* Finds the first object with the same module.  */
+static void note_module(struct objects *objects, struct object *object)
+{
+    uint64_t module = (uint64_t)(uintptr_t)object->module;
+    const uint64_t *first = base_map_find(&objects->by_module, module);
+
+    object->first = first ? (uint32_t)*first : object->index;
+    if (!first && !base_map_set(&objects->by_module, module, object->index))
+        cli_out_of_memory();
+}
+
 /* A path in brackets ("[kernel]") is no file's: kallsyms may name it.  */
 static void find_module(struct objects *objects, struct object *object, const char *path,
                         const char *build_id)
@@ -131,8 +143,7 @@ static void find_module(struct objects *objects, struct object *object, const ch
     }
     if (sym_session_module(objects->session, &key, &object->module, &error) != SYM_OK)
         fail(&error);
-    while (objects->items[object->first]->module != object->module)
-        object->first++; /* at most to itself */
+    note_module(objects, object);
     const struct sym_report *report = sym_module_report(object->module);
     hold_bounds(report);
     object->narrow = report->is_32_bit;

@@ -94,11 +94,15 @@ enum sym_markup_effect {
     SYM_MARKUP_BAD_RANGE = 5, /* an empty mapping, or one that passes the end: left out */
     SYM_MARKUP_TOO_MANY = 6,  /* 65,536 modules, or that many mappings, exist: left out */
     SYM_MARKUP_NO_MEMORY = 7, /* left out */
+    SYM_MARKUP_TOO_LARGE = 8, /* modules and mappings take 256 MiB: left out */
 };
 
 /* Returns NULL if there is no memory.  */
 SYM_API struct sym_markup_context *sym_markup_context_new(void);
 SYM_API void sym_markup_context_free(struct sym_markup_context *context); /* accepts NULL */
+
+/* Lift the limit of 256 MiB on the memory of the context.  */
+SYM_API void sym_markup_context_lift(struct sym_markup_context *context);
 
 /* Apply node to the context if its kind is RESET, MODULE or MMAP; other kinds have no effect.  */
 SYM_API enum sym_markup_effect sym_markup_apply(struct sym_markup_context *context,

@@ -139,7 +139,8 @@ struct sym_options {
      * may be 384 MiB plus 64 times their size; of this, the sections of a file may unpack to 256
      * MiB plus 32 times its size, and names take 192 MiB plus 16 times the size of the largest
      * file.  Beyond that, the module loses its debug information, then its symbols, or further
-     * names, and its report has the reason.  Limits that no sound file reaches remain.  */
+     * names, and its report has the reason.  The modules of a session, without what their files
+     * take, may take 512 MiB.  Limits that no sound file reaches remain.  */
     bool no_limit;
 
     /* The symbol cache keeps the symbols that were read, by build ID, in a directory of files that
@@ -239,7 +240,8 @@ struct sym_report {
  * session owns the handle.
  *
  * A module that was not found is a module, too: its quality is SYM_QUALITY_NONE, and the report has
- * the reason.  Returns SYM_OK, SYM_INVALID (neither build ID nor path) or SYM_NO_MEMORY.  */
+ * the reason.  Returns SYM_OK, SYM_INVALID (neither build ID nor path) or SYM_NO_MEMORY (also if
+ * the modules of the session take more than sym_options.no_limit describes).  */
 SYM_API enum sym_status sym_session_module(struct sym_session *session,
                                            const struct sym_module_key *key,
                                            struct sym_module **out, struct sym_error *error);

@@ -464,8 +464,11 @@ static enum profile_status take_fact(struct reader *reader, struct context *cont
         note(reader, PROFILE_MARKUP_LEFT_OUT);
         return PROFILE_OK;
     }
-    if (!context->markup)
+    if (!context->markup) {
         context->markup = sym_markup_context_new();
+        if (context->markup) /* make_room() bounds all contexts together */
+            sym_markup_context_lift(context->markup);
+    }
     effect = context->markup ? sym_markup_apply(context->markup, node) : SYM_MARKUP_NO_MEMORY;
     if (effect == SYM_MARKUP_NO_MEMORY)
         return profile_no_memory(reader->error);

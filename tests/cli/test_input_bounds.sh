@@ -189,6 +189,27 @@ rm both.fxtq
 refuses lists 'debug information takes more than'
 grep -q covered out || fail "symbols are lost with the debug information: $(cat out)"
 
+# ---- Modules without files ----
+
+# 30,000 modules in a log of 3 MB take far below 68 KB each, and are not searched one by one for each other.
+python3 - >modules.log <<'END'
+for i in range(30000):
+    print("{{{module:%d:/x:elf:%08x}}}{{{mmap:0x%x:0x10:load:%d:rx:0x0}}}{{{pc:0x%x:pc}}}" % (i, i, i * 16 + 4096, i, i * 16 + 4096))
+END
+prlimit --data=536870912 --cpu=60 fxtsym --no-cache --markup <modules.log >out 2>err
+status=$?
+[ $status -eq 0 ] || fail "fxtsym --markup: status $status: $(tail -3 err)"
+[ "$(grep -c '</x>+0x0$' out)" = 30000 ] || fail "fxtsym --markup: $(head -3 out)"
+# A log whose names never end.
+python3 - >long.log <<'END'
+for i in range(300):
+    print("{{{module:%d:%s:elf:01}}}" % (i, "n" * 1000000))
+END
+run 4 fxtsym --no-cache --markup <long.log
+says 'modules and mappings take more than 256 MiB: if the log is neither damaged nor hostile, --no-limit takes them'
+run 0 fxtsym --no-cache --markup --no-limit <long.log
+rm long.log modules.log out
+
 # ---- Real inputs are far below ----
 
 "$O/bench/fxtgen" --count 2000 --stacks 50 --seed 4 >small.fxt
