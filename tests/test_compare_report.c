@@ -1,5 +1,6 @@
 /* From a set to a verdict: what counts, what does not, and the words for it.  */
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,34 @@ static const struct compare_set *runs_of(double more)
             run->samples = f + 80000;
             run_builder_stack("main;f", f);
             run_builder_stack("main;g", 80000);
+        }
+    return run_builder_finish();
+}
+
+/* Five runs a side of that many functions of equal cost, the first of which cost a part of it in
+ * the new build; runs vary by about 8 %, and the new ones were slower.  */
+static const struct compare_set *runs_with_improved(int functions, int improved, double factor,
+                                                    double slower)
+{
+    static const double runs[] = { 1, 0.9, 1.1, 0.95, 1.05 };
+    char stack[] = "main;f00";
+
+    for (int side = 0; side < COMPARE_SIDES; side++)
+        for (int i = 0; i < 5; i++) {
+            const char label[] = { side ? 'n' : 'b', (char)('0' + i), '\0' };
+            struct compare_run *run = compare_builder_begin_run(run_builder,
+                                                                (enum compare_side)side, label);
+
+            run->samples = 0;
+            for (int f = 0; f < functions; f++) {
+                double cost = side ? slower * (f < improved ? factor : 1) : 1;
+                double samples = round(5000 * runs[i] * cost);
+
+                stack[6] = (char)('0' + f / 10);
+                stack[7] = (char)('0' + f % 10);
+                run_builder_stack(stack, samples);
+                run->samples += samples;
+            }
         }
     return run_builder_finish();
 }
@@ -51,6 +80,61 @@ START_TEST(names_what_regressed)
     ck_assert_double_lt(report->rows[0].self_interval[0],
                         report->rows[0].self.new_share - report->rows[0].self.base_share);
     ck_assert_double_gt(report->rows[0].self_interval[0], 0);
+    compare_report_close(report);
+}
+END_TEST
+
+static bool has_note(const struct compare_report *report, const char *words)
+{
+    for (size_t i = 0; i < report->note_count; i++)
+        if (strstr(report->notes[i], words))
+            return true;
+    return false;
+}
+
+/* Two functions of six stay as they are: too few for a reference, so that the total is one.  */
+START_TEST(reports_that_costs_decided_where_most_got_faster)
+{
+    struct compare_report *report = open_report(runs_with_improved(6, 4, 0.4, 1), NULL);
+
+    judge(report);
+    ck_assert_int_eq(report->comparison->reference, COMPARE_REFERENCE_TOTAL);
+    ck_assert_double_gt(report->comparison->scale, 1.5);
+    ck_assert_uint_eq(report->regressed_count, 0);
+    ck_assert_int_eq(report->verdict, COMPARE_PASS);
+    ck_assert(has_note(report, "shares alone do not show which functions regressed"));
+    compare_report_close(report);
+}
+END_TEST
+
+START_TEST(compares_with_unchanged_functions_where_enough_are_known)
+{
+    struct compare_report *report = open_report(runs_with_improved(40, 20, 0.4, 1), NULL);
+
+    judge(report);
+    ck_assert_int_eq(report->comparison->reference, COMPARE_REFERENCE_FUNCTIONS);
+    ck_assert_double_eq_tol(report->comparison->scale, 1 / 0.7, 0.01);
+    ck_assert_uint_eq(report->regressed_count, 0);
+    ck_assert(!has_note(report, "shares alone"));
+    compare_report_close(report);
+}
+END_TEST
+
+/* A third of the functions cost 11 % more than the others: they grew, or the others decreased.  */
+START_TEST(is_undecided_if_the_total_is_too_noisy_to_show_who_changed)
+{
+    struct compare_options options;
+    struct compare_report *report;
+
+    compare_options_init(&options);
+    options.min_share = 0.001;
+    report = open_report(runs_with_improved(30, 20, 0.9, 1.07), &options);
+    judge(report);
+    ck_assert_int_eq(report->verdict, COMPARE_INCONCLUSIVE);
+    ck_assert_int_eq(report->comparison->reason, COMPARE_REASON_UNDECIDED);
+    ck_assert_ptr_nonnull(strstr(report->reasons[0],
+                                 "undecided: 10 functions grew beside the others, or the others "
+                                 "decreased; runs vary by "));
     compare_report_close(report);
 }
 END_TEST
@@ -551,6 +635,9 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, run_builder_open, run_builder_close);
     tcase_add_test(tcase, names_what_regressed);
+    tcase_add_test(tcase, reports_that_costs_decided_where_most_got_faster);
+    tcase_add_test(tcase, compares_with_unchanged_functions_where_enough_are_known);
+    tcase_add_test(tcase, is_undecided_if_the_total_is_too_noisy_to_show_who_changed);
     tcase_add_test(tcase, shares_of_runs_are_those_compared);
     tcase_add_test(tcase, what_is_suppressed_does_not_fail);
     tcase_add_test(tcase, a_broken_budget_fails_whatever_the_comparison_says);

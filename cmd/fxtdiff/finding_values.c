@@ -35,15 +35,19 @@ void diff_values_close(struct diff_values *values)
 
 char *diff_scale_note(const struct compare_report *report)
 {
+    static const char *const why[] = {
+        [COMPARE_REFERENCE_NONE] = "",
+        [COMPARE_REFERENCE_FUNCTIONS] = "as all shares grow when a part of the program costs less",
+        [COMPARE_REFERENCE_TOTAL] = "the most by which the total lets the shares of unchanged "
+                                    "functions grow",
+    };
     double scale = report->comparison->scale;
     char *note = NULL;
 
     if (!(scale > 1))
         return NULL;
-    if (asprintf(&note,
-                 "shares that grew: those of new runs are divided by %.3f, as all shares grow when "
-                 "a part of the program costs less",
-                 scale) < 0)
+    if (asprintf(&note, "shares that grew: those of new runs are divided by %.3f, %s", scale,
+                 why[report->comparison->reference]) < 0)
         cli_out_of_memory();
     return note;
 }

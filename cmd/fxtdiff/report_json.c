@@ -102,6 +102,19 @@ static void put_total(struct json *json, const struct compare_result *comparison
     json_close(json, '}');
 }
 
+/* With what shares that grew were compared.  */
+static void put_reference(struct json *json, const struct compare_result *comparison)
+{
+    static const char *const kinds[] = { [COMPARE_REFERENCE_NONE] = "shares",
+                                         [COMPARE_REFERENCE_FUNCTIONS] = "functions",
+                                         [COMPARE_REFERENCE_TOTAL] = "total" };
+
+    json_open(json, "reference", '{');
+    json_text(json, "by", kinds[comparison->reference]);
+    json_double(json, "scale", comparison->scale);
+    json_close(json, '}');
+}
+
 static void put_change(struct json *json, const char *key, const struct compare_change *change,
                        const double interval[2])
 {
@@ -196,11 +209,13 @@ static void put_comparison(struct json *json, const struct compare_report *repor
 {
     if (!report->comparison) {
         json_null(json, "total");
+        json_null(json, "reference");
         json_null(json, "tests");
         json_null(json, "runs_needed");
         json_null(json, "samples_needed");
     } else {
         put_total(json, report->comparison);
+        put_reference(json, report->comparison);
         json_unsigned(json, "tests", report->comparison->test_count);
         put_count_or_null(json, "runs_needed", (double)report->comparison->runs_needed);
         put_count_or_null(json, "samples_needed", report->comparison->samples_needed);

@@ -157,6 +157,16 @@ enum compare_reason {
     COMPARE_REASON_TOO_NOISY = 4,       /* inconclusive: a total of need_change goes undetected */
     COMPARE_REASON_NOTHING_TO_TEST = 5, /* inconclusive: no function reaches the floor */
     COMPARE_REASON_BLIND = 6, /* inconclusive: a function of need_share that grows by need_change */
+    /* inconclusive: functions grew beside the others, or the others decreased; the total is too
+     * noisy to show which */
+    COMPARE_REASON_UNDECIDED = 7,
+};
+
+/* With what growth of shares is compared (section 3.4).  */
+enum compare_reference_kind {
+    COMPARE_REFERENCE_NONE = 0,      /* with the shares of the base */
+    COMPARE_REFERENCE_FUNCTIONS = 1, /* with the functions whose cost may be unchanged */
+    COMPARE_REFERENCE_TOTAL = 2,     /* with the total: the cost of a function must grow */
 };
 
 /* Level 1 (section 2): the runs' total cost.  */
@@ -174,6 +184,9 @@ struct compare_total_change {
      * two of its runs, so that an odd run does not count, and of both as their difference has it;
      * at least what counting samples makes of it.  */
     double noise;
+    /* Standard error of the logarithm of new_cost / base, from the noise of each side relative to
+     * its own cost; infinite with one run a side.  */
+    double ratio_error;
     /* The smallest relative change for which a test with these runs has p <= q with 80 %
      * probability; infinite with one run a side, and if ranks of so few runs have no such p.  */
     double detectable;
@@ -228,6 +241,10 @@ struct compare_result {
     /* The most that shares of functions grew by although their costs did not (section 3.4); at
      * least 1.  A share that grew must have done so beyond it.  */
     double scale;
+    enum compare_reference_kind reference; /* where scale is from */
+    /* Functions that would have regressed beside the others, but so many that the others may have
+     * decreased instead, and neither their cost nor the total shows which.  */
+    size_t undecided_count;
     double t_95;            /* half width of their 95 % intervals in standard errors */
     double mean_samples[2]; /* of a run of each side */
     size_t runs[2];
@@ -236,8 +253,8 @@ struct compare_result {
     /* A change of min_total would not have been detected with 80 % probability: if the verdict is
      * PASS, it rests on the functions, whose shares do not have the noise of runs.  */
     bool total_is_blind;
-    /* Why the verdict is not PASS even if nothing regressed: TOO_NOISY, NOTHING_TO_TEST, BLIND, or
-     * NONE.  */
+    /* Why the verdict is not PASS even if nothing regressed: TOO_NOISY, NOTHING_TO_TEST, UNDECIDED,
+     * BLIND, or NONE.  */
     enum compare_reason not_pass;
     /* If it is TOO_NOISY or BLIND: with which there could be a PASS.  Either is enough; 0: it would
      * not be, whatever the number.  */

@@ -225,6 +225,7 @@ static bool is_inconclusive(struct compare_report *report)
     const struct compare_result *comparison = report->comparison;
     const struct compare_options *options = &comparison->options;
     double change = 100 * options->need_change;
+    char number[BASE_GROUPED_BYTES];
 
     switch (comparison->not_pass) {
     case COMPARE_REASON_NOTHING_TO_TEST:
@@ -246,6 +247,14 @@ static bool is_inconclusive(struct compare_report *report)
             "too noisy: runs vary %s, so a change of %+.3g %% in total would not be detected%s",
             noise_text(report), 100 * fmax(options->min_total, options->need_change),
             needed(report));
+        return true;
+    case COMPARE_REASON_UNDECIDED:
+        report_reason(
+            report,
+            "undecided: %s function%s grew beside the others, or the others decreased; runs "
+            "vary %s, so the total does not show which%s",
+            base_grouped(comparison->undecided_count, number),
+            comparison->undecided_count == 1 ? "" : "s", noise_text(report), wanted_runs(report));
         return true;
     case COMPARE_REASON_BLIND:
         report_reason(report,
@@ -347,6 +356,15 @@ static size_t count_rules(const struct compare_report *report, enum compare_outc
     return count;
 }
 
+/* Where shares do not show which functions changed.  */
+static void note_reference(struct compare_report *report)
+{
+    if (report->comparison->reference == COMPARE_REFERENCE_TOTAL)
+        report_note(report, "so much of the program changed that shares alone do not show which "
+                            "functions regressed: their cost must have grown as well, beyond the "
+                            "interval of the total");
+}
+
 /* What the comparison says, and what it could have found.  */
 static void judge_runs(struct compare_report *report)
 {
@@ -357,6 +375,7 @@ static void judge_runs(struct compare_report *report)
         report->power = "none: these runs cannot be compared";
     } else if (report->comparison) {
         report->verdict = judge_comparison(report);
+        note_reference(report);
         report->power = make_power(report);
     } else {
         report->power = "none: budgets only check limits, and detect no change";

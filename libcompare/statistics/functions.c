@@ -7,6 +7,9 @@
 /* Functions of this share and more have the same weight among all tests: what a PASS requires to be
  * found has it (section 4).  */
 #define LARGE_SHARE 0.05
+/* Of the cost that may be unchanged: if more than this grew beside the reference, the growth must
+ * be one of cost.  */
+#define SECOND_GROUP 0.15
 
 enum family {
     FAMILY_SELF,
@@ -44,8 +47,6 @@ struct job {
     double df_of[FAMILIES]; /* of the tests */
     struct compare_reference reference;
     double others_q; /* nobody's */
-    double scale;    /* that of the result */
-    bool by_total;   /* the scale is the total's: most of the cost got less */
 };
 
 static int side_of(const struct job *job, size_t run)
@@ -227,8 +228,49 @@ static void adjust_one_way(struct job *job, bool grew)
     adjust(job, count, grew);
 }
 
-/* Whether even the functions that the reference is made of cost less: it does not say then what the
- * shares of unchanged functions were multiplied by.  */
+/* Variance of the log of the ratio of shares, which are both above 0.  */
+static double ratio_variance(const struct job *job, const struct compare_change *change)
+{
+    return change->dispersion * ((1 - change->base_share) / (change->base_share * job->n[0]) +
+                                 (1 - change->new_share) / (change->new_share * job->n[1]));
+}
+
+/* Variance of the log of the ratio of what runs cost.  */
+static double run_variance(const struct job *job)
+{
+    return job->comparison->total.ratio_error * job->comparison->total.ratio_error;
+}
+
+/* Whether the 99 % interval of the growth of cost contains 0.  A function that appeared or
+ * disappeared has none.  */
+static bool may_be_unchanged(const struct job *job, const struct compare_change *change)
+{
+    if (!(change->base_share > 0 && change->new_share > 0))
+        return false;
+    return fabs(log1p(change->relative)) <=
+           compare_t_quantile(0.995, job->df) *
+               sqrt(ratio_variance(job, change) + run_variance(job));
+}
+
+static void find_reference(struct job *job)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < job->test_count; i++) {
+        const struct compare_change *change = job->tests[i].change;
+
+        if (job->tests[i].family == FAMILY_SELF && may_be_unchanged(job, change))
+            job->ratios[count++] = (struct compare_ratio){
+                .value = change->new_share / change->base_share,
+                .weight = fmin(change->base_share, change->new_share),
+                .error = sqrt(ratio_variance(job, change)),
+            };
+    }
+    job->reference = compare_find_reference(job->ratios, count);
+}
+
+/* Whether the total got less, and so did even the functions that the reference is made of: it does
+ * not say then what the shares of unchanged functions were multiplied by.  */
 static bool most_got_faster(const struct job *job)
 {
     const struct compare_reference *reference = &job->reference;
@@ -238,53 +280,75 @@ static bool most_got_faster(const struct job *job)
            (!(reference->low > 1) || cost * exp(ONE_SIDED_95 * reference->error) < 1);
 }
 
-/* The reference counts if its lower 95 % limit is above 1, so that noise is hardly ever taken for
- * it, and as far as the interval of the total allows.  Where most of the cost got less, the end of
- * that interval counts: a function's cost has to grow beyond what the total leaves unsaid.  */
-static double find_scale(struct job *job)
+/* Whether so much grew beside the reference that the reference may as well have decreased.  */
+static bool are_two_groups(const struct job *job)
 {
-    double most = 1 / (1 + job->comparison->total.low);
-
-    job->by_total = most_got_faster(job);
-    if (job->by_total)
-        return most;
-    if (!(job->reference.low > 1) || most <= 1)
-        return 1;
-    return fmin(job->reference.ratio * exp(job->reference.error), most);
+    return job->reference.larger > SECOND_GROUP;
 }
 
-static void find_reference(struct job *job)
+/* The most that the 95 % interval of the total allows shares of unchanged functions to have grown
+ * by.  */
+static double most_by_total(const struct job *job)
 {
-    size_t count = 0;
+    const struct compare_total_change *total = &job->comparison->total;
+    double most = total->base / total->new_cost *
+                  exp(compare_t_quantile(0.975, job->df) * total->ratio_error);
 
-    for (size_t i = 0; i < job->test_count; i++) {
-        const struct compare_change *change = job->tests[i].change;
-        double weight = fmin(change->base_share, change->new_share);
+    return fmax(most, 1);
+}
 
-        if (job->tests[i].family == FAMILY_SELF && weight > 0)
-            job->ratios[count++] = (struct compare_ratio){ change->new_share / change->base_share,
-                                                           weight };
-    }
-    job->reference = compare_find_reference(job->ratios, count);
-    job->comparison->scale = job->scale = find_scale(job);
+static void use_scale(struct job *job, enum compare_reference_kind kind, double scale)
+{
+    job->comparison->reference = kind;
+    job->comparison->scale = scale;
+}
+
+/* A function's cost has to grow beyond all that the interval of the total allows.  */
+static void use_total(struct job *job)
+{
+    use_scale(job, COMPARE_REFERENCE_TOTAL, most_by_total(job));
+}
+
+/* The reference counts if its lower 95 % limit is above 1, so that noise is hardly ever taken for
+ * it, and as far as the interval of the total allows.  */
+static void use_functions(struct job *job)
+{
+    const struct compare_reference *reference = &job->reference;
+
+    if (reference->low > 1 && most_by_total(job) > 1)
+        use_scale(job, COMPARE_REFERENCE_FUNCTIONS,
+                  fmin(reference->ratio * exp(reference->error), most_by_total(job)));
+    else
+        use_scale(job, COMPARE_REFERENCE_NONE, 1);
 }
 
 /* The share of the new build without what the shares of others made it grow by.  */
 static double unscaled(const struct job *job, const struct compare_change *change)
 {
-    return change->new_share / job->scale;
+    return change->new_share / job->comparison->scale;
 }
 
-/* Two-sided p of the unscaled share.  */
+/* The base share p for which shares p and p * scale are the likeliest for y of n samples of each
+ * side: the root of scale (n0 + n1) p^2 - b p + y0 + y1 that is below 1 / scale.  */
+static double common_share(const double y[2], const double n[2], double scale)
+{
+    double a = scale * (n[0] + n[1]);
+    double c = y[0] + y[1];
+    double b = c * (1 + scale) + n[0] - y[0] + scale * (n[1] - y[1]);
+
+    return 2 * c / (b + sqrt(fmax(b * b - 4 * a * c, 0)));
+}
+
+/* Two-sided p of a share that is not the scale times that of the base.  */
 static double p_beyond(const struct job *job, const struct test *test)
 {
     const struct compare_change *change = test->change;
-    double n = job->n[0] + job->n[1];
-    double share = unscaled(job, change);
-    double pooled = (change->base_share * job->n[0] + share * job->n[1]) / n;
-    double deviance =
-        2 * (likelihood(change->base_share * job->n[0], job->n[0], change->base_share) +
-             likelihood(share * job->n[1], job->n[1], share) - likelihood(pooled * n, n, pooled));
+    const double y[2] = { change->base_share * job->n[0], change->new_share * job->n[1] };
+    double share = common_share(y, job->n, job->comparison->scale);
+    double deviance = 2 * (likelihood(y[0], job->n[0], change->base_share) +
+                           likelihood(y[1], job->n[1], change->new_share) -
+                           likelihood(y[0], job->n[0], share) -
+                           likelihood(y[1], job->n[1], share * job->comparison->scale));
 
     return compare_t_two_sided(sqrt(fmax(deviance, 0) / change->dispersion),
                                job->df_of[test->family]);
@@ -317,31 +381,22 @@ static bool grew_beyond(const struct job *job, const struct test *test)
            test->q_beyond <= job->options->q;
 }
 
-/* Variance of the log of the ratio of shares, which are both above 0.  */
-static double ratio_variance(const struct job *job, const struct compare_change *change)
-{
-    return change->dispersion * ((1 - change->base_share) / (change->base_share * job->n[0]) +
-                                 (1 - change->new_share) / (change->new_share * job->n[1]));
-}
-
 /* Whether the 95 % interval of the growth of cost is above 0: by what the runs cost or, if their
  * noise hides it, by what the other functions did.  */
 static bool cost_provably_grew(const struct job *job, const struct compare_change *change,
                                double df)
 {
-    const struct compare_total_change *total = &job->comparison->total;
-    double share, run, by_runs, by_others;
+    double share, by_runs, by_others;
 
     if (!(change->base_cost > 0))
         return true;
     share = ratio_variance(job, change);
-    run = total->noise * total->noise *
-          (1 / (double)job->input->base_runs + 1 / (double)job->input->new_runs);
-    by_runs = log1p(change->relative) - compare_t_quantile(0.975, job->df) * sqrt(share + run);
+    by_runs = log1p(change->relative) -
+              compare_t_quantile(0.975, job->df) * sqrt(share + run_variance(job));
     by_others = log(change->new_share / change->base_share / job->reference.ratio) -
                 compare_t_quantile(0.975, df) *
                     sqrt(share + job->reference.error * job->reference.error);
-    return by_runs > 0 || (by_others > 0 && !job->by_total);
+    return by_runs > 0 || (by_others > 0 && job->comparison->reference != COMPARE_REFERENCE_TOTAL);
 }
 
 /* Section 3.4: share and cost both moved the same way, and both far enough to matter.  Shares alone
@@ -365,7 +420,7 @@ static enum compare_flag flag_of(const struct job *job, const struct compare_cha
 
 static void flag_all(struct job *job)
 {
-    if (job->scale > 1)
+    if (job->comparison->scale > 1)
         test_beyond(job);
     for (size_t i = 0; i < job->test_count; i++) {
         struct test *test = &job->tests[i];
@@ -373,7 +428,8 @@ static void flag_all(struct job *job)
         if (test->change->flag == COMPARE_MOVED)
             continue;
         test->change->flag = flag_of(job, test->change, job->df_of[test->family]);
-        if (test->change->flag == COMPARE_REGRESSED && job->scale > 1 && !grew_beyond(job, test))
+        if (test->change->flag == COMPARE_REGRESSED && job->comparison->scale > 1 &&
+            !grew_beyond(job, test))
             test->change->flag = COMPARE_UNCHANGED;
     }
 }
@@ -389,6 +445,38 @@ static enum compare_status leave_out_moved(struct job *job, struct compare_error
     adjust_one_way(job, true);
     flag_all(job);
     return compare_find_moved(job->input, job->options, job->comparison, error);
+}
+
+static size_t count_regressed(const struct job *job)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < job->test_count; i++)
+        count += job->tests[i].family == FAMILY_SELF &&
+                 job->tests[i].change->flag == COMPARE_REGRESSED;
+    return count;
+}
+
+/* Functions that regressed beside the others count as regressed only if the cost shows it, if they
+ * are too many for it to be clear which of both changed.  */
+static enum compare_status flag_by_reference(struct job *job, struct compare_error *error)
+{
+    size_t beside = 0;
+
+    use_functions(job);
+    if (job->test_count == 0)
+        return COMPARE_OK;
+    if (most_got_faster(job)) {
+        use_total(job);
+    } else if (are_two_groups(job)) {
+        flag_all(job);
+        beside = count_regressed(job);
+        use_total(job);
+    }
+    flag_all(job);
+    if (!(job->comparison->total.high < 0) && beside > count_regressed(job))
+        job->comparison->undecided_count = beside - count_regressed(job);
+    return leave_out_moved(job, error);
 }
 
 static void level_weights(struct job *job)
@@ -425,8 +513,7 @@ static enum compare_status run_tests(struct job *job, struct compare_error *erro
     adjust_one_way(job, true);
     adjust_one_way(job, false);
     find_reference(job);
-    flag_all(job);
-    return leave_out_moved(job, error);
+    return flag_by_reference(job, error);
 }
 
 enum compare_status compare_functions(const struct compare_input *input,

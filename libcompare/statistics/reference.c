@@ -1,9 +1,9 @@
 /* reference.c - what the shares of functions that did not change were multiplied by (section 3.4).
  *
  * If a part of the program disappears, the shares of all other functions grow by one ratio.  It is
- * the weighted median of all ratios, as size factors of counts are medians of ratios in DESeq
- * (Anders and Huber 2010).  A function that disappeared has no weight, and a large one no more than
- * a tenth: what one function of 40 % does is not what the others do.  */
+ * the weighted median of the ratios of functions whose cost may be unchanged, as size factors of
+ * counts are medians of ratios in DESeq (Anders and Huber 2010).  A large function has no more than
+ * a tenth of the weights: what one function of 40 % does is not what the others do.  */
 #include "libcompare/statistics/statistics.h"
 
 #include <math.h>
@@ -11,7 +11,8 @@
 
 /* With fewer of equal weight, all of them are above their median in more than 5 of 100 cases.  */
 #define LEAST_FUNCTIONS 5
-#define MOST_WEIGHT     0.1 /* of one function, of the weights of all */
+#define MOST_WEIGHT     0.1  /* of one function, of the weights of all */
+#define ABOVE_BY_CHANCE 0.05 /* the part of ratios that is larger by 1.645 standard errors */
 
 static int by_value(const void *a, const void *b)
 {
@@ -59,6 +60,28 @@ double compare_weighted_median(struct compare_ratio *ratios, size_t count)
     return ratio_at(ratios, count, sum_of(ratios, count) / 2);
 }
 
+/* The part of all weights whose ratios are above the given one by more than their errors explain,
+ * less 1.645 standard errors that this part has by chance.  Fewer than LEAST_FUNCTIONS are no
+ * group.  */
+static double part_above(const struct compare_ratio *ratios, size_t count, double ratio)
+{
+    double part = 0, squares = 0, all = sum_of(ratios, count);
+    size_t above = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        double weight = ratios[i].weight / all;
+
+        squares += weight * weight;
+        if (log(ratios[i].value / ratio) <= ONE_SIDED_95 * ratios[i].error)
+            continue;
+        part += weight;
+        above++;
+    }
+    if (above < LEAST_FUNCTIONS)
+        return 0;
+    return part - ONE_SIDED_95 * sqrt(ABOVE_BY_CHANCE * (1 - ABOVE_BY_CHANCE) * squares);
+}
+
 struct compare_reference compare_find_reference(struct compare_ratio *ratios, size_t count)
 {
     struct compare_reference reference = { .ratio = 1, .low = 0, .error = INFINITY };
@@ -75,5 +98,6 @@ struct compare_reference compare_find_reference(struct compare_ratio *ratios, si
     reference.ratio = ratio_at(ratios, count, sum / 2);
     reference.low = ratio_at(ratios, count, sum / 2 - half);
     reference.error = log(ratio_at(ratios, count, sum / 2 + half) / reference.ratio) / ONE_SIDED_95;
+    reference.larger = part_above(ratios, count, reference.ratio);
     return reference;
 }

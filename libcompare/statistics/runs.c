@@ -82,6 +82,8 @@ static enum compare_reason reason_against_pass(const struct compare_result *comp
         return COMPARE_REASON_TOO_NOISY;
     if (comparison->test_count == 0)
         return COMPARE_REASON_NOTHING_TO_TEST;
+    if (comparison->undecided_count > 0)
+        return COMPARE_REASON_UNDECIDED;
     if (!compare_functions_seen(comparison))
         return COMPARE_REASON_BLIND;
     return COMPARE_REASON_NONE;
@@ -113,6 +115,7 @@ static enum compare_verdict verdict_of(enum compare_reason reason)
     case COMPARE_REASON_TOO_NOISY:
     case COMPARE_REASON_NOTHING_TO_TEST:
     case COMPARE_REASON_BLIND:
+    case COMPARE_REASON_UNDECIDED:
         break;
     }
     return COMPARE_INCONCLUSIVE;

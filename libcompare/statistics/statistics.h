@@ -67,6 +67,7 @@ double compare_shrink(const struct compare_prior *prior, const struct compare_sp
 struct compare_ratio {
     double value;  /* new over base */
     double weight; /* the smaller of both shares; above 0 */
+    double error;  /* standard error of the logarithm of value; compare_find_reference() reads it */
 };
 
 /* What the shares of functions that did not change were multiplied by (reference.c).  */
@@ -74,6 +75,9 @@ struct compare_reference {
     double ratio; /* 1 if unknown */
     double low;   /* its lower 95 % limit; 0 if unknown */
     double error; /* standard error of its logarithm; infinite if unknown: too few functions */
+    /* The part of all weights whose ratios are larger by more than 1.645 of their own errors, less
+     * 1.645 standard errors of that part; 0 if that are fewer than five functions.  */
+    double larger;
 };
 
 /* Sorts the ratios.  */

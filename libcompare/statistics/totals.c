@@ -180,21 +180,40 @@ static double spread_of(const double *values, size_t count, double *distances)
     return distances[(pairs(count) - 1) / 2] / MEDIAN_DISTANCE / bias;
 }
 
+/* Standard deviations of both sides, in costs.  One run has none of its own.  */
+static void find_spreads(const struct groups *groups, double spreads[2])
+{
+    const double *const values[] = { groups->base, groups->news };
+    const size_t counts[] = { groups->base_count, groups->new_count };
+
+    for (int side = 0; side < 2; side++)
+        spreads[side] = counts[side] > 1 ? spread_of(values[side], counts[side], groups->distances)
+                                         : -1;
+}
+
 /* The standard deviation that gives the difference of both sides its variance, base^2 / N +
- * new^2 / M, if both have it: a steady side does not hide the noise of the other.  One run has
- * none of its own.  */
-static double spread(const struct groups *groups)
+ * new^2 / M, if both have it: a steady side does not hide the noise of the other.  */
+static double spread(const struct groups *groups, const double spreads[2])
 {
     double n = (double)groups->base_count, m = (double)groups->new_count;
-    double base, news;
 
-    if (groups->base_count == 1)
-        return spread_of(groups->news, groups->new_count, groups->distances);
-    base = spread_of(groups->base, groups->base_count, groups->distances);
-    if (groups->new_count == 1)
-        return base;
-    news = spread_of(groups->news, groups->new_count, groups->distances);
-    return sqrt((m * base * base + n * news * news) / (n + m));
+    if (spreads[0] < 0)
+        return spreads[1];
+    if (spreads[1] < 0)
+        return spreads[0];
+    return sqrt((m * spreads[0] * spreads[0] + n * spreads[1] * spreads[1]) / (n + m));
+}
+
+/* The same for the logarithm of the ratio of both sides: noise is relative to its own side.  */
+static double ratio_error(const struct groups *groups, const double spreads[2], double counting,
+                          const struct compare_total_change *total)
+{
+    double noises[2] = { spreads[0] / total->base, spreads[1] / total->new_cost };
+
+    for (int side = 0; side < 2; side++)
+        noises[side] = fmax(spreads[side] < 0 ? noises[!side] : noises[side], counting);
+    return sqrt(noises[0] * noises[0] / (double)groups->base_count +
+                noises[1] * noises[1] / (double)groups->new_count);
 }
 
 enum {
@@ -273,11 +292,15 @@ static void find_noise(const struct groups *groups, const double *samples,
                        const struct compare_options *options, struct compare_total_change *out)
 {
     double df = (double)(groups->base_count + groups->new_count) - 2;
+    double counting = counting_noise(groups, samples);
+    double spreads[2];
 
-    out->detectable = INFINITY;
+    out->detectable = out->ratio_error = INFINITY;
     if (df < 1)
         return;
-    out->noise = fmax(spread(groups) / out->base, counting_noise(groups, samples));
+    find_spreads(groups, spreads);
+    out->noise = fmax(spread(groups, spreads) / out->base, counting);
+    out->ratio_error = ratio_error(groups, spreads, counting, out);
     out->detectable = compare_noise_floor(out->noise, groups->base_count, groups->new_count,
                                           options->q);
     out->runs_wanted = runs_wanted(out->noise, options);

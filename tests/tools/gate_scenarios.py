@@ -143,13 +143,16 @@ def part_gone(share, parts):
 
 
 def faster(share, factor, parts=150, planted=0.0, growth=1.0):
-    """Functions of two parts: one has that share, and its functions cost factor times as much in the new build; the other part is as before,
-    but for planted(), which has a share of its own."""
+    """Functions of two parts: one has that share, and its functions cost factor times as much in the new build, or various factors from a pair
+    of them; the other part is as before, but for planted(), which has a share of its own."""
+    least, most = factor if isinstance(factor, tuple) else (factor, factor)
+    factors = [least + (most - least) * (k * 7919 % parts) / parts for k in range(parts)]
     slow = {("main", "query", f"q{k}"): 1 / (k + 3) for k in range(parts)}
     rest = {("main", "insert", f"i{k}"): 1 / (k + 3) for k in range(parts)}
     unit = sum(slow.values()) / share
     scale = unit * (1 - share - planted) / sum(rest.values())
-    stacks = {**{stack: (w, w * factor) for stack, w in slow.items()}, **{stack: (w * scale, w * scale) for stack, w in rest.items()}}
+    stacks = {**{stack: (w, w * own) for (stack, w), own in zip(slow.items(), factors)},
+              **{stack: (w * scale, w * scale) for stack, w in rest.items()}}
     if planted:
         stacks["main", "insert", "planted"] = (planted * unit, planted * unit * growth)
     return stacks
@@ -208,7 +211,9 @@ def allocations(factor):
 RARE = (0, 0.05)
 SCENARIOS = {
     "equal builds, noise 0 %": Scenario(flat(300), noise=0, fail=RARE),
+    "equal builds, noise 1 %": Scenario(flat(300), noise=0.01, fail=RARE, inconclusive=RARE),
     "equal builds, noise 3 %": Scenario(flat(300), fail=RARE, inconclusive=RARE),
+    "equal builds, noise 5 %": Scenario(flat(300), noise=0.05, fail=RARE),
     "equal builds, noise 8 %": Scenario(flat(300), noise=0.08, fail=RARE),
     "equal builds, 30 functions": Scenario(flat(30), fail=RARE),
     "equal builds, an odd run": Scenario(flat(300), odd=1.5, fail=RARE, inconclusive=RARE),
@@ -238,12 +243,20 @@ SCENARIOS = {
     "80 % twice as fast, noise 1 %": Scenario(faster(0.8, 0.5), noise=0.01, fail=RARE),
     "80 % twice as fast, noise 8 %": Scenario(faster(0.8, 0.5), noise=0.08, fail=RARE),
     "80 % twice as fast, 30 functions": Scenario(faster(0.8, 0.5, 15), fail=RARE),
-    "80 % twice as fast, 3,000 functions": Scenario(faster(0.8, 0.5, 1500), fail=RARE),
+    "80 % twice as fast, 30 functions, noise 8 %": Scenario(faster(0.8, 0.5, 15), noise=0.08, fail=RARE),
+    "80 % twice as fast, 5,000 functions": Scenario(faster(0.8, 0.5, 2500), fail=RARE),
+    "80 % twice as fast, 2,000 samples a run": Scenario(faster(0.8, 0.5), samples=2000, fail=RARE),
     "80 % twice as fast, weather 10 %": Scenario(faster(0.8, 0.5), weather=0.1, fail=RARE),
     "70 % gone, 100 functions": Scenario(faster(0.7, 0.0, 50), fail=RARE),
+    "80 % gone, noise 8 %": Scenario(faster(0.8, 0.0), noise=0.08, fail=RARE),
+    "60 % takes 0.2 to 0.9": Scenario(faster(0.6, (0.2, 0.9)), fail=RARE),
+    "60 % takes 0.2 to 0.9, noise 8 %": Scenario(faster(0.6, (0.2, 0.9)), noise=0.08, fail=RARE),
+    "80 % takes 0.2 to 0.9": Scenario(faster(0.8, (0.2, 0.9)), fail=RARE),
     "70 % takes nine tenths": Scenario(faster(0.7, 0.9), fail=RARE),
-    "60 % twice as fast, 5 % function +25 %": Scenario(faster(0.6, 0.5, 150, 0.05, 1.25), "planted", found=(0.75, 1)),
-    "80 % twice as fast, 5 % function +25 %": Scenario(faster(0.8, 0.5, 150, 0.05, 1.25), "planted", found=(0.75, 1)),
+    "60 % twice as fast, 5 % function +25 %": Scenario(faster(0.6, 0.5, 150, 0.05, 1.25), "planted", found=(0.95, 1)),
+    "80 % twice as fast, 5 % function +25 %": Scenario(faster(0.8, 0.5, 150, 0.05, 1.25), "planted", found=(0.95, 1)),
+    "60 % twice as fast, 4 % function +15 %": Scenario(faster(0.6, 0.5, 150, 0.04, 1.15), "planted", found=(0.7, 1)),
+    "60 % gone, 5 % function +25 %": Scenario(faster(0.6, 0.0, 150, 0.05, 1.25), "planted", found=(0.95, 1)),
     "20 % gone, 4 % function +25 %": Scenario(faster(0.2, 0.0, 150, 0.04, 1.25), "planted", found=(0.9, 1)),
     "parse() +49 %, without files": Scenario(parser(1.49), "parse", found=(0.9, 1)),
     "parse() +49 %, callees' file": Scenario(placed(parser(1.49), PARSER_FILES), "parse", found=(0.9, 1)),
