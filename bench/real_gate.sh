@@ -6,7 +6,7 @@
 # Fetches the sources into FOLDER with apt-get source, builds each program in four ways, and compares them COMPARISONS times (20) each with
 # fxtdiff run, which must be in PATH: the same build again; the same objects linked in another order; work of the main part +10 % (every
 # tenth piece is done twice); an improvement (the second part, decompression or queries, does half).  Prints PASS, FAIL and INCONCLUSIVE of
-# each; RUNS (5): of each build; PROGRAMS ("zstd sqlite").  Only "planted" should fail, and it should never pass.  The load of the machine is
+# each; RUNS (5): of each build; PROGRAMS ("zstd sqlite"); VARIANTS ("equal reordered planted improved").  Only "planted" should fail, and it should never pass.  The load of the machine is
 # printed, too: on a busy one more comparisons are inconclusive.  Needs what "scripts/deps bench" installs.
 #
 # Each verdict is appended to FOLDER/verdicts-* with its seconds and the load before it.  The same command after an interruption does what
@@ -23,7 +23,7 @@ FOLDER=$PWD
 COMPARISONS=${2:-20}
 RUNS=${RUNS:-5}
 PROGRAMS=${PROGRAMS:-zstd sqlite}
-VARIANTS='equal reordered planted improved'
+VARIANTS=${VARIANTS:-equal reordered planted improved}
 FLAGS='-O2 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer'
 
 # ---- Sources ----
@@ -44,20 +44,20 @@ fetch() { # fetch SOURCE FOLDER: unpacked there
     mv "$target.part" "$target" # whole, or not there
 }
 
-fetch libzstd zstd
-fetch sqlite3 sqlite
+case " $PROGRAMS " in *' zstd '*) fetch libzstd zstd ;; esac
+case " $PROGRAMS " in *' sqlite '*) fetch sqlite3 sqlite ;; esac
 
 # ---- Builds: objects once, and a main() for each variant ----
 
 mkdir -p objects
-if [ ! -e objects/zstd.done ]; then
+if [ -d zstd ] && [ ! -e objects/zstd.done ]; then
     for file in zstd/lib/common/*.c zstd/lib/compress/*.c zstd/lib/decompress/*.c; do
         # shellcheck disable=SC2086 # flags
         gcc $FLAGS -DZSTD_DISABLE_ASM -c -o "objects/zstd-$(basename "$file" .c).o" "$file"
     done
     touch objects/zstd.done
 fi
-if [ ! -e objects/sqlite.done ]; then
+if [ -d sqlite ] && [ ! -e objects/sqlite.done ]; then
     # The parts one by one, so that there is an order to link them in.
     (cd sqlite && { [ -e tsrc/vdbe.c ] || { ./configure -q --disable-tcl >/dev/null 2>&1 && make -s .target_source >/dev/null 2>&1; }; })
     for file in sqlite/tsrc/*.c; do
