@@ -107,6 +107,25 @@ START_TEST(a_function_that_gets_faster_does_not_fail_the_gate)
 }
 END_TEST
 
+/* The interval of a total that vanished among noisy runs ends below 0.  */
+START_TEST(a_scale_is_never_below_1)
+{
+    struct simulation simulation = {
+        .runs = 5, .noise = 1.2, .factor = 0.001, .changed = CHANGED, .own_share = 0.95
+    };
+    int below_zero = 0;
+
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct compare_result *comparison = compared(&simulation, seed);
+
+        below_zero += comparison->total.low < -1;
+        ck_assert_msg(comparison->scale >= 1 && comparison->scale <= 1e5, "%g", comparison->scale);
+        compare_result_free(comparison);
+    }
+    ck_assert_int_gt(below_zero, 5);
+}
+END_TEST
+
 /* The power line is true: what it calls detectable is found about 80 times in 100, thresholds of
  * size included, which decide where there is little noise.  */
 static const struct {
@@ -271,6 +290,7 @@ int main(void)
     tcase_add_test(tcase, a_regression_of_15_percent_of_a_4_percent_function_is_found);
     tcase_add_loop_test(tcase, a_function_that_gets_faster_does_not_fail_the_gate, 0,
                         (int)(sizeof smaller / sizeof *smaller));
+    tcase_add_test(tcase, a_scale_is_never_below_1);
     tcase_add_loop_test(tcase, what_is_called_detectable_is_found_four_times_in_five, 0,
                         (int)(sizeof powers / sizeof *powers));
     tcase_add_loop_test(tcase, series_of_equal_builds_rarely_fail, 0,
