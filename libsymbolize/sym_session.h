@@ -86,9 +86,9 @@ struct sym_session {
     size_t kallsyms_size;
     bool no_inlines, bounds, details, relative_files, symbol_files, keep_tags; /* options */
     bool no_limit;                                                             /* another */
-    struct sym_module **modules; /* owned */
+    struct sym_module **modules;                                               /* owned */
     size_t module_count, module_capacity;
-    struct base_index by_key;     /* positions in modules, plus 1 */
+    struct base_index by_key;    /* positions in modules, plus 1 */
     struct base_account account; /* of modules as such: what their files take has their own */
     struct sym_seat seat;
 

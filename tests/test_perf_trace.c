@@ -402,8 +402,8 @@ START_TEST(no_damage_breaks_a_conversion)
 }
 END_TEST
 
-/* Each kind of record that a kernel or perf writes: what is used has its place in the trace, and the
- * others are counted by name.  */
+/* Each kind of record that a kernel or perf writes: what is used has its place in the trace, and
+ * the others are counted by name.  */
 static const struct {
     uint32_t kind;
     uint64_t words[4]; /* after the header */
