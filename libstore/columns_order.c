@@ -359,7 +359,7 @@ static int make_index(struct store_columns *columns, enum columns_table table, u
 {
     struct columns_source *source = &columns->sources[table];
     struct columns_key key = { .column = (uint8_t)column, .text = -1 };
-    uint32_t *rows = malloc(index_size(source));
+    uint32_t *rows = calloc(1, index_size(source));
     int code;
 
     if (!rows)
