@@ -38,8 +38,7 @@ char *diff_scale_note(const struct compare_report *report)
     static const char *const why[] = {
         [COMPARE_REFERENCE_NONE] = "",
         [COMPARE_REFERENCE_FUNCTIONS] = "as all shares grow when a part of the program costs less",
-        [COMPARE_REFERENCE_TOTAL] = "the most by which the total lets the shares of unchanged "
-                                    "functions grow",
+        [COMPARE_REFERENCE_TOTAL] = "the most that unchanged functions grew by, says the total",
     };
     double scale = report->comparison->scale;
     char *note = NULL;
