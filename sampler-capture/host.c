@@ -101,7 +101,7 @@ static void join_command(char *command, size_t size, char *const argv[])
             (void)fputc(' ', text);
         write_word(text, argv[i]);
     }
-    if (fclose(text) == 0)
+    if (fclose(text) == 0 && joined)
         utf8_copy(command, size, joined);
     free(joined);
 }

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +190,15 @@ static bool parse_map(const char *line, struct perf_map *map, char *name, size_t
     return true;
 }
 
+/* The next line.  Returns why there is none, or 0.  */
+static int read_map(FILE *file, char **line, size_t *size)
+{
+    errno = 0;
+    if (getline(line, size, file) > 0)
+        return 0;
+    return errno ? errno : ENODATA;
+}
+
 static bool tell_maps(pid_t pid, uint64_t now_ns, proc_tell_fn tell, void *context)
 {
     char path[64], name[4200];
@@ -196,12 +206,13 @@ static bool tell_maps(pid_t pid, uint64_t now_ns, proc_tell_fn tell, void *conte
     size_t size = 0;
     bool fine = true;
     FILE *file;
+    int cause = 0;
 
     (void)snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
     file = fopen(path, "re");
     if (!file)
         return true;
-    while (fine && getline(&line, &size, file) > 0) {
+    while (fine && (cause = read_map(file, &line, &size)) == 0) {
         struct perf_record record = {
             .kind = PERF_KIND_MAP, .pid = (uint32_t)pid, .tid = (uint32_t)pid, .time_ns = now_ns
         };
@@ -214,7 +225,7 @@ static bool tell_maps(pid_t pid, uint64_t now_ns, proc_tell_fn tell, void *conte
     }
     free(line);
     (void)fclose(file);
-    return fine;
+    return fine && cause != ENOMEM; /* other reasons: the process is gone */
 }
 
 static bool tell_name(pid_t pid, pid_t tid, uint64_t now_ns, proc_tell_fn tell, void *context)

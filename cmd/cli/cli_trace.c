@@ -75,7 +75,7 @@ static bool open_file(struct cli_trace *trace, const char *path,
         return false;
     }
     if (S_ISDIR(info.st_mode)) {
-        cli_error("%s: is a directory%s", path,
+        cli_error("%s: is a directory%s", trace->path,
                   trace->files && !options->follow ? " without files" : ", not a trace");
         return false;
     }
@@ -356,6 +356,8 @@ static enum cli_exit report_parts(const struct cli_trace *trace)
 /* How reading ended, where damage does not say it already.  */
 static enum cli_exit report_end(const struct cli_trace *trace)
 {
+    if (cli_perf_says_failure(trace->perf))
+        return CLI_ENVIRONMENT;
     switch (trace->status) {
     case FXT_OK:
     case FXT_END:

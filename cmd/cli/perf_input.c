@@ -342,6 +342,11 @@ static void report_packets(const struct cli_perf *perf, const struct perf_trace_
                      : "no record says which thread they are of (perf record --switch-events)");
 }
 
+bool cli_perf_says_failure(const struct cli_perf *perf)
+{
+    return cli_perf_is(perf) && perf_trace_counts(perf->trace)->spool_failure;
+}
+
 enum cli_exit cli_perf_report(const struct cli_perf *perf)
 {
     const struct perf_trace_counts *counts;

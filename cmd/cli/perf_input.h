@@ -33,6 +33,9 @@ ptrdiff_t cli_perf_read(void *perf, void *buffer, size_t size);
 /* Whether the input is a perf.data file, and cli_perf_read() has a trace.  */
 bool cli_perf_is(const struct cli_perf *perf);
 
+/* Whether cli_perf_report() has the sentence about a failure of cli_perf_read().  */
+bool cli_perf_says_failure(const struct cli_perf *perf);
+
 /* Say on stderr what was damaged, what is not used, and which objects were not found.  CLI_OK, or
  * CLI_DAMAGED.  Accepts NULL.  */
 enum cli_exit cli_perf_report(const struct cli_perf *perf);

@@ -109,10 +109,25 @@ static void note_failure(struct stepper *stepper)
         stepper->failed = stepper->taker->failed ? stepper->taker->failed : ENOMEM;
 }
 
+static void note_stream_failure(struct stepper *stepper)
+{
+    int cause = stream_errno(stepper->recorder->stream);
+
+    if (!stepper->failed)
+        stepper->failed = cause ? cause : ENOMEM;
+}
+
 static void take_buffer(struct stepper *stepper, uint32_t descriptor)
 {
     stepper->taker->ticks = stepper->ticks;
     if (!taker_take(stepper->taker, descriptor, stepper->ticks))
+        note_failure(stepper);
+}
+
+/* Packets that the encoder could not make would be missing from then on.  */
+static void check_encoder(struct stepper *stepper, const struct insn_encoder *encoder)
+{
+    if (insn_encoder_status(encoder) != INSN_OK)
         note_failure(stepper);
 }
 
@@ -158,6 +173,7 @@ static void end_packets(const struct task *task)
     insn_encoder_resume(encoder, task->ip, last_ticks(task));
     insn_encoder_disable(encoder, task->ip, last_ticks(task));
     insn_encoder_flush(encoder);
+    check_encoder(task->stepper, encoder);
 }
 
 /* The thread is no more, or another program begins: its packets end.  */
@@ -229,6 +245,7 @@ static void flush_and_take(struct stepper *stepper, struct insn_encoder *encoder
     if (!encoder)
         return;
     insn_encoder_flush(encoder);
+    check_encoder(stepper, encoder);
     stepper->taker->ticks = stepper->ticks;
     if (!taker_settle(stepper->taker, descriptor, stepper->ticks))
         note_failure(stepper);
@@ -363,6 +380,7 @@ static void trace_step(struct task *task, struct insn_encoder *encoder, uint64_t
         insn_encoder_leave(encoder, &task->opcode, to, stepper->ticks);
     insn_encoder_resume(encoder, to, stepper->ticks);
     lose_at_random(task, encoder);
+    check_encoder(stepper, encoder);
 }
 
 /* The instruction at task->ip was executed; to is where it led.  */
@@ -442,10 +460,8 @@ static void know_code(struct task *task, uint64_t address, const uint8_t *bytes,
         return;
     if (page)
         settle(task->stepper, task->pid);
-    if (!insn_recorder_page(recorder, thread, start, task->stepper->ticks) &&
-        !task->stepper->failed)
-        task->stepper->failed = stream_errno(recorder->stream) ? stream_errno(recorder->stream)
-                                                               : ENOMEM;
+    if (!insn_recorder_page(recorder, thread, start, task->stepper->ticks))
+        note_stream_failure(task->stepper);
 }
 
 /* Read the instruction at task->ip.  */
@@ -579,7 +595,7 @@ static void read_task_maps(struct task *task)
     struct thread *thread = thread_of(task);
 
     if (thread && !insn_recorder_read_maps(task->stepper->recorder, thread, task->stepper->ticks))
-        task->stepper->failed = stream_errno(task->stepper->recorder->stream);
+        note_stream_failure(task->stepper);
 }
 
 /* Another program, in one thread, whose id is that of the process.  */

@@ -635,7 +635,7 @@ void manager_round(struct manager *manager, int extra_fd, int timeout_ms)
     size_t count = manager->count;
 
     if (!fill_polled(manager, extra_fd)) {
-        manager->out_of_memory = manager->failed = true;
+        manager->failed = true; /* out of memory */
         return;
     }
     (void)poll(manager->polled, manager->polled_count, timeout_ms);

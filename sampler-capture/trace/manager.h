@@ -69,7 +69,6 @@ struct manager {
     enum session_phase phase;
     bool triggered; /* an alert asks to end */
     bool failed;    /* the trace cannot be written on */
-    bool out_of_memory;
     /* Called for each known category of a provider while listing.  */
     void (*on_category)(const struct provider *provider, const char *name, size_t name_length,
                         const char *description, size_t description_length);

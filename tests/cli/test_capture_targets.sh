@@ -235,6 +235,17 @@ stats = json.load(open("stats.json"))
 assert int(stats["samples_collected"]) > 0 and stats["missing_process_mappings"] == [], stats
 assert stats["lost_by_cpu"] == [], stats
 assert set(stats["lost"]) == {"ring", "throttled", "region_full", "unreadable", "exited", "sideband", "stopped"}, stats
+# --print-stats has the same numbers, in this order.
+phrases = {
+    "ring": "Samples lost, kernel buffers full", "throttled": "Times throttled", "region_full": "Samples lost, regions full",
+    "unreadable": "Samples without a readable stack", "exited": "Samples of threads that were ending",
+    "sideband": "Names and mappings lost, kernel buffers full", "stopped": "CPUs that sampled no more, regions full",
+}
+lines = open("err").read().splitlines()
+at = lines.index("Session Stats: ")
+wanted = ["    Number of samples collected: %s" % stats["samples_collected"], "    Processes missing mappings: []"]
+wanted += ["    %s: %s" % (phrase, stats["lost"][key]) for key, phrase in phrases.items()]
+assert lines[at + 1:at + 1 + len(wanted)] == wanted, lines[at:]
 EOF
 
 # ---- In the background ----

@@ -12,6 +12,7 @@ for mode in thread cpu; do
         # shellcheck disable=SC2086 # words
         insn_perf_data ${words:-} $form $mode.fxt >perf.data
         [ -n "$form" ] || cp perf.data $mode.data
+        [ "$form" != pipe ] || cp perf.data pipe.data
         run 0 fxtcat convert perf.data -o converted.fxt
         [ ! -s err ] || fail "$mode $form: a message: $(cat err)"
         run 0 insn_check converted.fxt $mode.steps
@@ -64,6 +65,32 @@ open("far.data", "wb").write(data)
 END
 run 0 fxtcat convert far.data -o converted.fxt
 says "of packets left out: they are of CPUs from 65,536 on"
+
+# Without the relation of the two clocks, switches do not tell whose packets are whose.
+python3 - <<'END' || exit 1
+import struct
+data = bytearray(open("perf.data", "rb").read())
+AUXTRACE_INFO, CAP_USER_TIME_ZERO = 70, 4
+at, end = struct.unpack_from("<QQ", data, 40)
+end += at
+while at < end:
+    kind, _, size = struct.unpack_from("<IHH", data, at)
+    if kind == AUXTRACE_INFO:
+        struct.pack_into("<Q", data, at + 16 + 8 * CAP_USER_TIME_ZERO, 0)
+        break
+    at += size
+open("timeless.data", "wb").write(data)
+END
+run 0 fxtcat convert timeless.data -o converted.fxt
+says "of packets left out: the file does not say how their time relates to that of its records"
+
+# Packets of an input that is read once wait in a temporary file.
+status=0
+# shellcheck disable=SC2002 # a pipe is what is tested
+cat pipe.data | TMPDIR=$WORK/nowhere fxtcat convert - -o once.fxt 2>err || status=$?
+[ $status -eq 4 ] || fail "status $status, not 4: $(cat err)"
+sentence="standard input: packets are kept in a temporary file in $WORK/nowhere (TMPDIR names another folder): No such file or directory"
+[ "$(cat err)" = "fxtcat convert: $sentence" ] || fail "$(cat err)"
 
 # Programs read the file as they read the trace.
 calls() { # calls FILE: by stack

@@ -61,6 +61,32 @@ grep -q "$cut" err || fail "fxtq: $(cat err)"
 rm ends.fxtq
 fxtcat convert --symbols "$data" "$data/dwarf.data" -o dwarf.fxt 2>err || fail "$(cat err)"
 compare_own dwarf.fxt
+# Stacks that end with their copies: larger ones are recommended where perf can make them.
+python3 - "$data/dwarf.data" <<'END' || fail "no copies to cut"
+import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+SAMPLE, STACK_USER = 9, 1 << 13
+attrs, attrs_size, at, size = struct.unpack_from("<QQQQ", data, 24)
+kind, attr_size, _, _, sample_type = struct.unpack_from("<IIQQQ", data, attrs)
+assert sample_type & STACK_USER and sample_type < 1 << 16, hex(sample_type)
+tail = 8 * (1 + bin(sample_type // (2 * STACK_USER)).count("1")) # the size of the copy, weight and data source
+end, cut = at + size, 0
+while at < end:
+    kind, _, size = struct.unpack_from("<IHH", data, at)
+    if kind == SAMPLE and struct.unpack_from("<Q", data, at + size - tail)[0] > 64:
+        struct.pack_into("<Q", data, at + size - tail, 64)
+        cut += 1
+    at += size
+assert cut > 5, cut
+open("cut.data", "wb").write(data)
+struct.pack_into("<I", data, attrs + 88, 65528) # sample_stack_user
+open("largest.data", "wb").write(data)
+END
+fxt2pprof --symbols "$data" -q -o cut.pb.gz cut.data 2>err || fail "$(cat err)"
+grep -q 'stacks that end early: .*; perf record --call-graph dwarf,65528 copies more of a stack$' err || fail "$(cat err)"
+fxt2pprof --symbols "$data" -q -o cut.pb.gz largest.data 2>err || fail "$(cat err)"
+grep -q 'stacks that end early: ' err || fail "$(cat err)"
+! grep -q 'dwarf,65528' err || fail "$(cat err)"
 
 # Several events: each is a sample type of its own, with the weights that perf gives samples.
 compare events cpu-clock "$data/events.data" --sample-type cpu

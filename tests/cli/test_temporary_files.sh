@@ -12,16 +12,31 @@ fxtgen=$O/bench/fxtgen
 
 refused() { # refused WORDS...: one line on stderr, and no output
     run 4 "$@"
-    says 'temporary file in /nonexistent (TMPDIR names another folder): No such file or directory'
+    says "temporary file in $TMPDIR (TMPDIR names another folder): $reason"
     [ "$(wc -l <err)" -eq 1 ] || fail "$*: $(cat err)"
     [ ! -e output ] || fail "$*: an output was written"
 }
 
-TMPDIR=/nonexistent
 export TMPDIR
+TMPDIR=/nonexistent
+reason='No such file or directory'
 refused fxt2pprof -q --every 10us heap.fxt -o output
 refused fxt2pprof -q --format speedscope cpu.fxt -o output
 refused fxt2pprof -q --format firefox cpu.fxt -o output
 refused fxt2pprof -q --profile span spans.fxt -o output
 refused fxtq import -q spans.fxt -o output
+TMPDIR=$WORK/heap.fxt
+reason='Not a directory'
+refused fxt2pprof -q --format speedscope cpu.fxt -o output
+# A full folder: the first write fails, which is one of the temporary file, and all after it.
+. "$ROOT/tests/cli/faults.sh"
+mkdir full
+TMPDIR=$WORK/full
+for command in 'fxt2pprof --format speedscope cpu.fxt' 'fxt2pprof --format firefox cpu.fxt' 'fxt2pprof --profile span spans.fxt'; do
+    # shellcheck disable=SC2086 # words
+    FULL_AT=1 LD_PRELOAD=$PWD/faults.so run 4 $command -q -o output
+    says "temporary file in $WORK/full (TMPDIR names another folder): No space left on device"
+    [ -z "$(ls -A full)" ] || fail "$command left $(ls -A full)"
+    [ ! -e output ] || fail "$command: an output was written"
+done
 finish
