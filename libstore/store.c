@@ -427,6 +427,7 @@ static enum store_status allow_own_trigger(struct store *store, struct store_err
 static enum store_status check_version(struct store *store, struct store_error *error)
 {
     int64_t application, version, pages;
+    struct stat info;
     enum store_status status = store_number(store, "PRAGMA application_id", &application, error);
 
     if (status == STORE_OK)
@@ -435,8 +436,11 @@ static enum store_status check_version(struct store *store, struct store_error *
         status = store_number(store, "PRAGMA page_count", &pages, error);
     if (status != STORE_OK)
         return status;
-    if (pages == 0) /* SQLite takes a file without a byte for a database */
-        return store_fail(error, STORE_NOT_STORE, "empty, not a store");
+    if (pages == 0) /* SQLite takes a file without a byte for a database, and a device, too */
+        return store_fail(error, STORE_NOT_STORE,
+                          stat(store->path, &info) == 0 && !S_ISREG(info.st_mode)
+                              ? "not a regular file, so not a store"
+                              : "empty, not a store");
     if (application != STORE_APPLICATION_ID || version < 1)
         return store_fail(error, STORE_NOT_STORE, "an SQLite database, but not a store of fxtq");
     if (version > STORE_VERSION)

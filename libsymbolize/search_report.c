@@ -223,6 +223,9 @@ static char *remedy_text(const struct sym_module *module, const struct sym_findi
         return sym_format("%s", "");
     if (kind != SYM_PATH_FILE && findings->build_id_length == 0)
         return bracketed_remedy(kind, findings);
+    if (findings->refusal && findings->count == 0 && findings->build_id_length == 0 &&
+        findings->refusal_kind == SYM_REFUSAL_ACCESS)
+        return sym_format("make that file readable");
     if (kind == SYM_PATH_KERNEL || kind == SYM_PATH_KERNEL_MODULE)
         start = "install the kernel's debug package (linux-image-...-dbg, kernel-debuginfo)";
     if (findings->refusal && findings->refusal_kind == SYM_REFUSAL_OTHER_BUILD)

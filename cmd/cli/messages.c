@@ -61,32 +61,22 @@ static void print_rows(const char *line, size_t length, size_t columns, size_t t
     }
 }
 
-/* Names and texts from files reach messages.  They are shown as base/visible.h says; lines of the
- * message itself stay lines, and are broken between words for a terminal.  taken: the columns that
- * stand before it.  */
+/* Names and texts from files reach messages.  They are shown as base/visible.h says, ends of lines
+ * included: a message is one line, which is broken between words for a terminal.  taken: the
+ * columns that stand before it.  */
 static void print_visible(size_t taken, const char *format, va_list arguments)
 {
     struct base_text text = { .limit = MESSAGE_BYTES };
     struct base_text shown = { .bytes = NULL };
-    size_t columns = cli_columns(stderr);
-    bool is_problem = taken > 0;
     const char *line;
 
     base_text_addv(&text, format, arguments);
     line = text.failed ? "out of memory, or a message that is too long" : text.bytes;
-    for (bool more = true; more;) {
-        size_t length = strcspn(line, "\n");
-
-        base_text_clear(&shown);
-        base_text_add_visible(&shown, line, length);
-        if (!shown.failed && shown.length > 0)
-            print_rows(shown.bytes, shown.length, columns, taken);
-        (void)fputc('\n', stderr);
-        more = line[length] == '\n';
-        line += length + more;
-        taken = 0;
-    }
-    if (is_problem)
+    base_text_add_visible(&shown, line, strlen(line));
+    if (!shown.failed && shown.length > 0)
+        print_rows(shown.bytes, shown.length, cli_columns(stderr), taken);
+    (void)fputc('\n', stderr);
+    if (taken > 0) /* a problem */
         cli_bounds_explain(text.failed ? "" : text.bytes);
     base_text_release(&shown);
     base_text_release(&text);

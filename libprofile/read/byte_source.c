@@ -142,6 +142,7 @@ static bool is_torn(const struct source *source, size_t end, size_t there)
 
 bool source_line(struct source *source, size_t most, const char **line, size_t *length)
 {
+    static const uint8_t mark[] = { 0xef, 0xbb, 0xbf }; /* of UTF-8, as some editors write it */
     size_t end = find_end(source, most);
     size_t there = source->limit - source->start;
 
@@ -154,6 +155,10 @@ bool source_line(struct source *source, size_t most, const char **line, size_t *
         return source->status == PROFILE_OK;
     }
     *line = (const char *)source_bytes(source);
+    if (source->offset == 0 && end >= sizeof mark && memcmp(*line, mark, sizeof mark) == 0) {
+        *line += sizeof mark;
+        *length -= sizeof mark;
+    }
     source_take(source, end < there ? end + 1 : end);
     return true;
 }

@@ -185,7 +185,9 @@ static void check_output(const struct cpu_options *options)
         cli_usage_error("--mode circular writes files; use -o OUT.fxt");
     if (options->stats_json && strcmp(options->stats_json, "-") == 0 &&
         (to_stdout || options->background))
-        cli_usage_error("standard output is used for the trace; use --stats-json FILE");
+        cli_usage_error(options->background
+                            ? "a background session has no standard output; use --stats-json FILE"
+                            : "standard output is used for the trace; use --stats-json FILE");
 }
 
 static void check_unwind(const struct cpu_options *options)

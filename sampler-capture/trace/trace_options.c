@@ -249,7 +249,9 @@ static void check(struct recording_options *options)
         cli_usage_error("a background session has no standard output; use -o OUT.fxt");
     if (options->stats_json && strcmp(options->stats_json, "-") == 0 &&
         (options->background || strcmp(options->output, "-") == 0))
-        cli_usage_error("standard output is used for the trace; use --stats-json FILE");
+        cli_usage_error(options->background
+                            ? "a background session has no standard output; use --stats-json FILE"
+                            : "standard output is used for the trace; use --stats-json FILE");
     check_categories(options, NULL);
     for (size_t i = 0; i < options->spec_count; i++)
         check_categories(options, &options->specs[i]);
