@@ -39,7 +39,7 @@ fxtsym --markup 0x10|'0x10': no address is wanted with --markup|
 fxtq export|no format given; 'fxtq export --help' lists them|
 fxtq export folded|no store given|
 fxtq export csv --root none t|--root is for folded stacks|
-fxtq export folded --table sample t|--table is for csv|
+fxtq export folded --table cpu t|--table is for csv|
 fxtq export folded --csv-safe t|--csv-safe is for csv|
 fxtq import -o x|no trace or profile given|
 fxtq import t|no store given; use -o STORE|
