@@ -7,11 +7,13 @@
 #   fixedwork      without frame pointers: callers are found from copies of the stack
 #   fixedwork_fp   with them: only the C library's functions need a (small) copy
 #
-#   BLOCKS (default 100) blocks of ROUNDS (default 400) rounds of work each.
+#   BLOCKS (default 100) blocks of ROUNDS (default 400) rounds of work each, as far as they fit into TIME (default 220) seconds; ten
+#   at least.
 set -eu
 
 BLOCKS=${BLOCKS:-100}
 ROUNDS=${ROUNDS:-400}
+TIME=${TIME:-220}
 CPU=$(($(nproc) - 1))
 cd "$WORK"
 # shellcheck source=bench/lib.sh
@@ -36,19 +38,20 @@ perf_fp() { perfs fp; }
 perf_dwarf() { perfs dwarf,32768; }
 perf_bare() { perf record -q -F 1000 -o perf.data -- taskset -c "$CPU" "$program" "$ROUNDS" 2>>messages; } # the interrupts
 
-# blocks PROGRAM FILE COMMAND...: a line for each block, with the sum of both runs of each command.
+# blocks PROGRAM FILE SECONDS COMMAND...: a line for each block, with the sum of both runs of each command.
 blocks() {
-    program=$1 file=$2
-    shift 2
+    program=$1 file=$2 end=$(($(date +%s) + $3))
+    shift 3
     back=
     for command in "$@"; do back="$command $back"; done
     block=0
-    while [ $block -lt "$BLOCKS" ]; do
+    while [ $block -lt "$BLOCKS" ] && { [ $block -lt 10 ] || [ "$(date +%s)" -lt "$end" ]; }; do
         for command in "$@" $back; do $command; done | awk -v n=$# '
             { ns[(NR - 1) % (2 * n)] = $1 }
             END { for (i = 0; i < n; i++) printf "%d ", ns[i] + ns[2 * n - 1 - i]; print "" }'
         block=$((block + 1))
     done >"$file"
+    echo "$file: $block blocks of $# programs"
 }
 
 missed=
@@ -67,8 +70,8 @@ cost() {
 
 # shellcheck disable=SC2016 # expressions of awk
 {
-    blocks fixedwork plain alone ours_fp ours_auto perf_fp perf_dwarf perf_bare
-    blocks fixedwork_fp framed alone ours_fp ours_auto perf_fp
+    blocks fixedwork plain $((TIME * 6 / 10)) alone ours_fp ours_auto perf_fp perf_dwarf perf_bare
+    blocks fixedwork_fp framed $((TIME * 4 / 10)) alone ours_fp ours_auto perf_fp
     cost plain 'at 1 kHz, --unwind fp, %' '100 * ($2 / $1 - 1)' -
     cost plain 'perf record -F 1000 -g, %' '100 * ($4 / $1 - 1)' -
     cost plain 'ours less that, points' '100 * ($2 - $4) / $1' 0.3
