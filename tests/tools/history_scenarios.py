@@ -49,6 +49,7 @@ class Scenario:
 SCENARIOS = {
     "null 1%": Scenario(noise=0.01, false=0.05, several=0.05),
     "null 3%": Scenario(noise=0.03, false=0.05, several=0.05),
+    "null 5%": Scenario(noise=0.05, false=0.05, several=0.05),
     "null 5%, 3 runs": Scenario(noise=0.05, runs=3, false=0.05, several=0.05),
     "null 3%, odd runs": Scenario(noise=0.03, odd=0.01, false=0.05, several=0.05),
     "step 1%": Scenario(factor=1.1, noise=0.01, found=0.99, near=0.99, range=0.9, size=0.95, several=0.05),
