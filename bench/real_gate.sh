@@ -6,11 +6,13 @@
 # Fetches the sources into FOLDER with apt-get source, builds each program in four ways, and compares them COMPARISONS times (20) each with
 # fxtdiff run, which must be in PATH: the same build again; the same objects linked in another order; work of the main part +10 % (every
 # tenth piece is done twice); an improvement (the second part, decompression or queries, does half).  Prints PASS, FAIL and INCONCLUSIVE of
-# each; RUNS (5): of each build; PROGRAMS ("zstd sqlite"); VARIANTS ("equal reordered planted improved").  Only "planted" should fail, and it should never pass.  The load of the machine is
-# printed, too: on a busy one more comparisons are inconclusive.  Needs what "scripts/deps bench" installs.
+# each; RUNS (5): of each build; FREQUENCY (2000): samples of a second; PROGRAMS ("zstd sqlite"); VARIANTS ("equal reordered planted
+# improved").  Only "planted" should fail, and it should never pass.  The load of the machine is printed, too: on a busy one more comparisons
+# are inconclusive.  Needs what "scripts/deps bench" installs.
 #
-# Each verdict is appended to FOLDER/verdicts-* with its seconds and the load before it.  The same command after an interruption does what
-# is missing, and with more COMPARISONS adds to what is there; another fxtdiff, other builds or another number of runs begin a new file.  A
+# Each verdict is appended to FOLDER/verdicts-* with its seconds and the load before it; the report of each FAIL is kept as
+# FOLDER/fail-PROGRAM-VARIANT-NUMBER.txt.  The same command after an interruption does what
+# is missing, and with more COMPARISONS adds to what is there; another fxtdiff, other builds, RUNS or FREQUENCY begin a new file.  A
 # comparison that breaks is counted as such, and does not end the others; the status is then 1.
 set -eu
 [ $# -ge 1 ] || {
@@ -22,6 +24,7 @@ cd "$1"
 FOLDER=$PWD
 COMPARISONS=${2:-20}
 RUNS=${RUNS:-5}
+FREQUENCY=${FREQUENCY:-2000}
 PROGRAMS=${PROGRAMS:-zstd sqlite}
 VARIANTS=${VARIANTS:-equal reordered planted improved}
 FLAGS='-O2 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer'
@@ -146,21 +149,24 @@ done
 for program in $PROGRAMS; do
     cat base/"$program" equal/"$program" reordered/"$program" planted/"$program" improved/"$program" "$(command -v fxtdiff)" |
         cksum | cut -d ' ' -f 1 >"$program.sum"
-    touch "verdicts-$program-$RUNS-$(cat "$program.sum").txt"
+    touch "verdicts-$program-$RUNS-$FREQUENCY-$(cat "$program.sum").txt"
 done
 
 verdicts_of() { # verdicts_of PROGRAM: the file of "VARIANT NUMBER VERDICT SECONDS LOAD"
-    echo "verdicts-$1-$RUNS-$(cat "$1.sum").txt"
+    echo "verdicts-$1-$RUNS-$FREQUENCY-$(cat "$1.sum").txt"
 }
 
 compare() { # compare PROGRAM VARIANT NUMBER
     begin=$(date +%s)
     load=$(cut -d ' ' -f 1 /proc/loadavg)
     status=0
-    fxtdiff run -q --same-build -n "$RUNS" -F 2000 --base "$FOLDER/base/$1" --new "$FOLDER/$2/$1" >last.txt 2>&1 || status=$?
+    fxtdiff run --same-build -n "$RUNS" -F "$FREQUENCY" --base "$FOLDER/base/$1" --new "$FOLDER/$2/$1" >last.txt 2>&1 || status=$?
     case $status in
     0) verdict=PASS ;;
-    1) verdict=FAIL ;;
+    1)
+        verdict=FAIL
+        cp last.txt "fail-$1-$2-$3.txt" # which functions
+        ;;
     5) verdict=INCONCLUSIVE ;;
     129 | 130 | 143) exit $status ;; # interrupted: to be done again
     *)
