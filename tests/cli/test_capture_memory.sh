@@ -48,7 +48,7 @@ refuse_each() { # refuse_each COMMAND WORDS...: of sampler-capture, until it end
             ! grep -q ' 0 bytes of packets' err || fail "$*, request $at: nothing was recorded: $(cat err)"
         fi
     done
-    [ "$at" -gt 4 ] && [ ! -L refused ] || fail "$*: $at requests"
+    { [ "$at" -gt 4 ] && [ ! -L refused ]; } || fail "$*: $at requests"
     [ $ended -gt 0 ] || fail "$*: no trace ended early"
 }
 refuse_each trace

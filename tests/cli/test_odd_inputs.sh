@@ -16,8 +16,9 @@ allowed() { # allowed COMMAND...: as somebody who may only do what file modes sa
 # ---- Inputs ----
 
 "$O/bench/fxtgen" --count 200 --stacks 20 --seed 4 >good.fxt
-fxtq import -q -o good.fxtq good.fxt && fxt2pprof -q -o good.pb.gz good.fxt 2>/dev/null && fxt2pprof -q -f folded -o good.folded good.fxt 2>/dev/null ||
-    fail "the sound inputs"
+run 0 fxtq import -q -o good.fxtq good.fxt
+run 0 fxt2pprof -q -o good.pb.gz good.fxt
+run 0 fxt2pprof -q -f folded -o good.folded good.fxt
 : >empty
 mkdir folder
 printf '\377\376l\0o\0g\0\n\0' >utf16
