@@ -265,6 +265,12 @@ static void release_names(struct cli_texts *names)
     free(names->items);
 }
 
+static void warn_of_missing(const char *folder, const char *name, const char *other)
+{
+    cli_warning("%s/%s: %s has no benchmark of this name, so it is not compared", folder, name,
+                other);
+}
+
 void diff_find_benchmarks(struct diff_settings *settings)
 {
     const char *folders[COMPARE_SIDES];
@@ -286,14 +292,20 @@ void diff_find_benchmarks(struct diff_settings *settings)
         if (is_among(&names[COMPARE_BASE], i, stem, length))
             continue;
         if (!is_among(&names[COMPARE_NEW], names[COMPARE_NEW].count, stem, length)) {
-            cli_warning("%s/%s: %s has no benchmark of this name, so it is not compared",
-                        folders[COMPARE_BASE], stem, folders[COMPARE_NEW]);
+            warn_of_missing(folders[COMPARE_BASE], stem, folders[COMPARE_NEW]);
             continue;
         }
         benchmark->name = cli_checked(strndup(stem, length));
         for (int side = 0; side < COMPARE_SIDES; side++)
             add_inputs(&benchmark->inputs[side], folders[side], &names[side], stem, length);
         settings->benchmark_count++;
+    }
+    for (size_t i = 0; i < names[COMPARE_NEW].count; i++) {
+        const char *stem = names[COMPARE_NEW].items[i];
+
+        if (!is_among(&names[COMPARE_NEW], i, stem, stem_length(stem)) &&
+            !is_among(&names[COMPARE_BASE], names[COMPARE_BASE].count, stem, stem_length(stem)))
+            warn_of_missing(folders[COMPARE_NEW], stem, folders[COMPARE_BASE]);
     }
     if (settings->benchmark_count == 0)
         cli_usage_error("--suite: %s and %s have no benchmark in common", folders[COMPARE_BASE],

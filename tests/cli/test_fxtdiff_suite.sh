@@ -44,6 +44,8 @@ fxtdiff --suite old -- same >out 2>err || status=$?
 [ $status -eq 0 ] || fail "without render: status $status: $(cat out err)"
 head -n 1 out | grep -qx 'PASS: 2 of 2 benchmarks passed' || fail "without render: $(cat out)"
 grep -q 'old/render: same has no benchmark of this name, so it is not compared' err || fail "nobody misses render: $(cat err)"
+fxtdiff --suite same -- new >out 2>err || :
+grep -q 'new/render: same has no benchmark of this name, so it is not compared' err || fail "a benchmark that is new: $(cat err)"
 mkdir none
 status=0
 fxtdiff --suite old -- none >out 2>err || status=$?
