@@ -15,7 +15,7 @@
 
 static const struct loss {
     struct profile_tally tally;
-    const char *counter, *argument; /* in a trace; NULL: it is told otherwise */
+    const char *counter, *argument; /* in a trace; NULL: provider events */
 } losses[] = {
     LOSS(ring, "lost", "ring",
          "records, as a rule samples, that did not fit into the kernel's buffers",

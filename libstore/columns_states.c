@@ -1,6 +1,6 @@
-/* What threads did: the rows of sched_slice that are no idle CPU, and those of thread_wait, as the
- * view `thread_state` shows them.  Each part is a cursor on its table, which finds rows by its
- * columns; no column is made that the query does not read.  */
+/* The virtual table thread_state: the rows of sched_slice except idle CPUs, and those of
+ * thread_wait, as the view of that name defines them.  Each part is a cursor on its table, which
+ * finds rows by its columns.  Only columns that the query reads are computed.  */
 #include "libstore/columns_table.h"
 
 #include <stdlib.h>
@@ -170,7 +170,7 @@ static int start_id(struct columns_cursor *cursor, sqlite3_value *value)
     return code;
 }
 
-/* A state that the query wants; SQLite compares what is no text.  */
+/* Take over a state that the query asks for.  SQLite itself compares values other than text.  */
 static void want_state(struct states_cursor *states, sqlite3_value *value)
 {
     const char *text;

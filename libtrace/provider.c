@@ -27,8 +27,8 @@
 #define MOST_NAME   100
 #define MOST_ALERTS 16
 #define MOST_KNOWN  1000
-#define RETRY_MS    1000  /* where nobody tells that a manager came, or a descriptor was closed */
-#define LISTEN_MS   10000 /* where a manager tells: the bell may have been removed */
+#define RETRY_MS    1000  /* to look for a manager without a bell, and for closed descriptors */
+#define LISTEN_MS   10000 /* with a bell, in case that it was removed */
 #define BUSY_MS     20    /* where a manager has not got around to all who connect */
 #define ANSWER_NS   UINT64_C(5000000000)
 

@@ -263,15 +263,15 @@ enum profile_status ingest_capture_finish(struct profile_ingest *ingest,
                                           struct profile_error *error)
 {
     struct profile_loss total = { .ring = 0 };
-    uint64_t told = 0; /* marks that a counter follows */
+    uint64_t counted = 0; /* marks of losses that a counter gives the number of */
 
     if (!ingest->sink.loss)
         return PROFILE_OK;
     for (size_t i = 0; i < ingest->lost_count; i++) {
         profile_loss_add(&total, &ingest->lost[i].last);
-        told += ingest->lost[i].last.trace_records > 0;
+        counted += ingest->lost[i].last.trace_records > 0;
     }
-    if (ingest->provider_events > told)
-        total.provider_events = ingest->provider_events - told;
+    if (ingest->provider_events > counted)
+        total.provider_events = ingest->provider_events - counted;
     return ingest_sink_status(ingest->sink.loss(ingest->sink.context, &total), error);
 }

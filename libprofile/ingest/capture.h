@@ -21,7 +21,7 @@ enum profile_status ingest_capture_event(struct profile_ingest *ingest,
 enum profile_status ingest_capture_init(struct profile_ingest *ingest,
                                         const struct fxt_record *record,
                                         struct profile_error *error);
-/* A counter of category fxt.capture.  *is_loss: it was one that tells losses.  */
+/* A counter of category fxt.capture.  *is_loss is set if it counts losses.  */
 enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
                                         const struct fxt_record *record, bool *is_loss,
                                         struct profile_error *error);

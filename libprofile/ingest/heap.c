@@ -307,7 +307,7 @@ static enum profile_status list_blocks(const struct live_set *live, const struct
         return profile_no_memory(error);
     *count = 0;
     for (uint32_t i = 0; i < live->used; i++)
-        if (live->blocks[i].told) /* which a free one is not */
+        if (live->blocks[i].told) /* never set in a free entry */
             blocks[(*count)++] = &live->blocks[i];
     qsort(blocks, *count, sizeof(struct live_block *), compare_blocks);
     *out = blocks;

@@ -44,14 +44,14 @@ struct columns_scan {
 typedef void columns_rows_fn(void *context, const struct columns_rows *rows);
 
 /* Calls each() for all groups that have such rows, in the order of their ids.  *answered is false,
- * and each() was not called, if the plain table has to be read instead: the store has no columns of
- * what it is now, is not served from columns (store_serve_columns()), or has reals in one of the
- * columns.  Returns SQLite's code.  */
+ * and each() was not called, if the plain table must be read instead: the store's columns are
+ * missing or out of date, store_serve_columns() turned them off, or one of the columns contains
+ * reals.  Returns SQLite's code.  */
 struct store;
 typedef int columns_scan_fn(struct store *store, const struct columns_scan *scan,
                             columns_rows_fn *each, void *context, bool *answered);
 
-/* Such a function and its store; both NULL: there are no columns.  */
+/* A scan function and its store; both are NULL if there are no columns.  */
 struct columns_scanner {
     struct store *store;
     columns_scan_fn *scan;

@@ -8,7 +8,7 @@ void amount_add(struct amount *to, const struct amount *more)
     sqlite3_int64 sum;
 
     if (__builtin_add_overflow(to->whole, more->whole, &sum))
-        to->real += (double)more->whole; /* beyond 63 bits sums are no longer exact */
+        to->real += (double)more->whole; /* sums beyond 63 bits are not exact */
     else
         to->whole = sum;
     to->real += more->real;
