@@ -6,13 +6,7 @@ cd "$WORK"
 . "$ROOT/tests/cli/fail.sh"
 . "$ROOT/tests/cli/perf.sh"
 
-case $(uname -m) in
-x86_64) ;;
-*)
-    echo "SKIP: stacks of $(uname -m)"
-    exit 0
-    ;;
-esac
+. "$ROOT/tests/cli/x86_64.sh"
 
 # main() calls outer() calls qsort() calls compare() calls leaf(), a function of the C library among them: memset().
 cat >work.c <<'CODE'

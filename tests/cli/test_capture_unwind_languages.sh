@@ -7,13 +7,7 @@ cd "$WORK"
 . "$ROOT/tests/cli/fail.sh"
 . "$ROOT/tests/cli/perf.sh"
 
-case $(uname -m) in
-x86_64) ;;
-*)
-    echo "SKIP: stacks of $(uname -m)"
-    exit 0
-    ;;
-esac
+. "$ROOT/tests/cli/x86_64.sh"
 
 number() { # number KEY: of the stacks in stats.json
     sed -n 's/.*"stacks":{\([^}]*\)}.*/,\1,/; s/.*,"'"$1"'":\([0-9]*\),.*/\1/p' stats.json | grep . || fail "no $1 in $(cat stats.json)"

@@ -47,40 +47,29 @@ done
 
 # Packets of a CPU that nobody has are counted.
 insn_perf_data cpu cpu.fxt >perf.data
-python3 - <<'END' || exit 1
-import struct
+cat >change.py <<'END'
+"""change.py KIND AT FORMAT VALUE: perf.data with another value at that byte of its first record of that kind, on stdout."""
+import struct, sys
+wanted, offset, form, value = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 data = bytearray(open("perf.data", "rb").read())
-AUXTRACE = 71
 at, end = struct.unpack_from("<QQ", data, 40)  # the section of records
 end += at
 while at < end:
     kind, _, size = struct.unpack_from("<IHH", data, at)
-    if kind == AUXTRACE:
-        struct.pack_into("<I", data, at + 40, 70000)
-        print(struct.unpack_from("<Q", data, at + 8)[0])
-        at += struct.unpack_from("<Q", data, at + 8)[0]
+    if kind == wanted:
+        struct.pack_into(form, data, at + offset, value)
         break
     at += size
-open("far.data", "wb").write(data)
+else:
+    sys.exit("no such record")
+sys.stdout.buffer.write(data)
 END
+python3 change.py 71 40 '<I' 70000 >far.data || exit 1 # AUXTRACE's CPU
 run 0 fxtcat convert far.data -o converted.fxt
 says "of packets left out: they are of CPUs from 65,536 on"
 
 # Without the relation of the two clocks, switches do not tell whose packets are whose.
-python3 - <<'END' || exit 1
-import struct
-data = bytearray(open("perf.data", "rb").read())
-AUXTRACE_INFO, CAP_USER_TIME_ZERO = 70, 4
-at, end = struct.unpack_from("<QQ", data, 40)
-end += at
-while at < end:
-    kind, _, size = struct.unpack_from("<IHH", data, at)
-    if kind == AUXTRACE_INFO:
-        struct.pack_into("<Q", data, at + 16 + 8 * CAP_USER_TIME_ZERO, 0)
-        break
-    at += size
-open("timeless.data", "wb").write(data)
-END
+python3 change.py 70 48 '<Q' 0 >timeless.data || exit 1 # AUXTRACE_INFO's cap_user_time_zero
 run 0 fxtcat convert timeless.data -o converted.fxt
 says "of packets left out: the file does not say how their time relates to that of its records"
 
