@@ -3,6 +3,7 @@
  *
  * - A copy becomes one sample, or is counted as one that cannot be unwound.
  * - A stack that is not whole is counted.  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
