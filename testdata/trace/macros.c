@@ -108,9 +108,11 @@ static void by_hand(void)
     trace_context_register_string_literal(context, "by hand", &name);
     {
         TRACE_DECLARE_ARGS(context, args, "first", TA_INT32(1), "second", TA_STRING("two"));
-        TRACE_COMPLETE_ARGS(context, args, 2);
+        const size_t count = TRACE_NUM_ARGS("first", TA_INT32(1), "second", TA_STRING("two"));
+
+        TRACE_COMPLETE_ARGS(context, args, count);
         trace_context_write_instant_event_record(context, trace_get_ticks(), &thread, &category,
-                                                 &name, TRACE_SCOPE_THREAD, args, 2);
+                                                 &name, TRACE_SCOPE_THREAD, args, count);
     }
     trace_release_context(context);
 }
