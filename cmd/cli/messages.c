@@ -62,8 +62,8 @@ static void print_rows(const char *line, size_t length, size_t columns, size_t t
 }
 
 /* Names and texts from files reach messages.  They are shown as base/visible.h says, ends of lines
- * included: a message is one line, which is broken between words for a terminal.  taken: the
- * columns that stand before it.  */
+ * included: a message is one line, which is broken between words for a terminal.  An empty name at
+ * the start is shown as ''.  taken: the columns that stand before the message.  */
 static void print_visible(size_t taken, const char *format, va_list arguments)
 {
     struct base_text text = { .limit = MESSAGE_BYTES };
@@ -72,6 +72,8 @@ static void print_visible(size_t taken, const char *format, va_list arguments)
 
     base_text_addv(&text, format, arguments);
     line = text.failed ? "out of memory, or a message that is too long" : text.bytes;
+    if (strncmp(line, ": ", 2) == 0)
+        base_text_adds(&shown, "''");
     base_text_add_visible(&shown, line, strlen(line));
     if (!shown.failed && shown.length > 0)
         print_rows(shown.bytes, shown.length, cli_columns(stderr), taken);

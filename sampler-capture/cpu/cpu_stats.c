@@ -28,17 +28,26 @@ static uint64_t of_cause(const struct loss *loss, size_t i)
     return number;
 }
 
-void stats_print(const struct session_result *result)
+/* "    Processes missing mappings: [12, 15]": as many as fit, and how many more there are.  */
+static void print_missing(const struct session_result *result)
 {
-    char list[400] = "";
-    size_t used = 0;
+    char list[400] = "", more[80] = "";
+    size_t used = 0, i;
 
-    for (size_t i = 0; i < result->missing_count && used + 24 < sizeof list; i++)
+    for (i = 0; i < result->missing_count && used + 24 < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%" PRIu64, i ? ", " : "",
                                  result->missing_process_mappings[i]);
+    if (i < result->missing_count)
+        (void)snprintf(more, sizeof more, " and %zu more (--stats-json lists all)",
+                       result->missing_count - i);
+    cli_note("    Processes missing mappings: [%s]%s", list, more);
+}
+
+void stats_print(const struct session_result *result)
+{
     cli_note("Session Stats: ");
     cli_note("    Number of samples collected: %" PRIu64, result->samples_collected);
-    cli_note("    Processes missing mappings: [%s]", list);
+    print_missing(result);
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
         cli_note("    %s: %" PRIu64, causes[i].phrase, of_cause(&result->loss, i));
     for (size_t i = 0; i < result->cpu_loss_count; i++)

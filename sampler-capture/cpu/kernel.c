@@ -123,6 +123,10 @@ static bool add_kernel(struct kernel *kernel, const char *root, uint64_t start, 
     return true;
 }
 
+/* A line of /proc/modules or /proc/kallsyms: names have at most 512 characters, and the longest
+ * lists of dependencies some hundreds.  No memory is needed that could be short.  */
+#define LINE_SIZE 4096
+
 /* ---- Modules ---- */
 
 /* The address of a module's .text: what /proc/modules says is the start of all it has.  */
@@ -166,15 +170,13 @@ static bool add_module(struct kernel *kernel, const char *root, const char *line
 static bool add_modules(struct kernel *kernel, const char *root)
 {
     FILE *file = open_below(root, "/proc/modules");
-    char *line = NULL;
-    size_t size = 0;
+    char line[LINE_SIZE];
     bool fine = true;
 
     if (!file)
         return true;
-    while (fine && getline(&line, &size, file) > 0)
+    while (fine && fgets(line, sizeof line, file))
         fine = add_module(kernel, root, line);
-    free(line);
     (void)fclose(file);
     return fine;
 }
@@ -238,11 +240,10 @@ static bool is_named(const struct symbol *symbol, const char *name)
 /* Where the kernel's code begins and ends; both 0 when addresses are hidden.  */
 static void find_bounds(FILE *file, uint64_t *start, uint64_t *limit)
 {
-    char *line = NULL;
-    size_t size = 0;
+    char line[LINE_SIZE];
 
     *start = *limit = 0;
-    while (getline(&line, &size, file) > 0) {
+    while (fgets(line, sizeof line, file)) {
         struct symbol symbol;
 
         if (!parse_symbol(line, &symbol) || symbol.module)
@@ -253,23 +254,21 @@ static void find_bounds(FILE *file, uint64_t *start, uint64_t *limit)
             symbol.address > *limit)
             *limit = symbol.address;
     }
-    free(line);
     rewind(file);
 }
 
 static bool read_symbols(struct kernel *kernel, FILE *file)
 {
-    char *line = NULL;
-    size_t size = 0, capacity = 0;
+    char line[LINE_SIZE];
+    size_t capacity = 0;
     bool fine = true;
 
-    while (fine && getline(&line, &size, file) > 0) {
+    while (fine && fgets(line, sizeof line, file)) {
         struct symbol symbol;
 
         if (parse_symbol(line, &symbol))
             fine = add_line(kernel, &capacity, &symbol);
     }
-    free(line);
     return fine;
 }
 

@@ -63,6 +63,40 @@ run 4 fxtcat convert moved/set.ptlist -o converted.fxt
 says "1 file is missing or not readable: moved/set.cpu1.pt: Is a directory"
 rmdir moved/set.cpu1.pt
 mv moved/away moved/set.cpu1.pt
+cat >broken.c <<'SOURCE'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+/* A disk with a bad block: set.cpu1.pt cannot be read from byte 4,096 on.  */
+ssize_t pread(int fd, void *bytes, size_t size, off_t offset)
+{
+    static ssize_t (*real)(int, void *, size_t, off_t);
+    char link[64], path[4096] = "";
+    if (!real)
+        real = (ssize_t (*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread");
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (readlink(link, path, sizeof path - 1) > 0 && strstr(path, "set.cpu1.pt") && offset + (off_t)size > 4096) {
+        if (offset >= 4096) {
+            errno = EIO;
+            return -1;
+        }
+        size = (size_t)(4096 - offset);
+    }
+    return real(fd, bytes, size, offset);
+}
+ssize_t pread64(int fd, void *bytes, size_t size, off_t offset) __attribute__((alias("pread")));
+SOURCE
+${CC:-cc} -shared -fPIC -o broken.so broken.c -ldl
+[ "$(wc -c <moved/set.cpu1.pt)" -gt 4096 ] || fail "few packets: $(wc -c <moved/set.cpu1.pt)"
+(
+    LD_PRELOAD=$PWD/broken.so
+    export LD_PRELOAD
+    run 4 fxtcat convert moved/set.ptlist -o converted.fxt
+)
+says "1 file is missing or not readable: moved/set.cpu1.pt: Input/output error"
 cp moved/set.ktrace ktrace
 head -c 100 ktrace >moved/set.ktrace
 run 3 fxtcat convert moved/set.ptlist -o converted.fxt

@@ -150,6 +150,7 @@ lines' "$(printf 'right\342\200\256left')" ''; do
         [ $status -eq $((name_status = 3 + (${#name} == 0))) ] || fail "$command, '$name': status $status, not $name_status: $(cat err)"
         [ "$(wc -l <err)" -eq 1 ] || fail "$command, '$name': not one line: $(cat err)"
         ! grep -q "$(printf '\342\200\256')" err || fail "$command: a raw character: $(cat err)"
+        [ -n "$name" ] || grep -qi "'': .*no such file" err || fail "$command: $(cat err)"
     done
 done
 answers 3 'two\nlines: empty, not an FXT trace' fxtdump 'two
