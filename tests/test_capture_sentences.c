@@ -1,6 +1,7 @@
 /* What a summary says of what is not in a trace: each sentence where it is true, and nowhere
  * else.  */
 #include "sampler-capture/cpu/cpu_session.h"
+#include "sampler-capture/cpu/cpu_stats.h"
 #include "sampler-capture/cpu/cpu_summary.h"
 #include "sampler-capture/heap/heap_losses.h"
 #include "sampler-capture/trace/trace_report.h"
@@ -254,6 +255,35 @@ START_TEST(sentence_is_true)
 }
 END_TEST
 
+static void print_stats(const void *result)
+{
+    stats_print(result);
+}
+
+START_TEST(says_how_many_processes_a_list_leaves_out)
+{
+    uint64_t pids[100];
+    struct session_result result = { .missing_process_mappings = pids, .missing_count = 2 };
+    char text[4096];
+    unsigned listed = 1;
+    const char *at;
+
+    for (size_t i = 0; i < 100; i++)
+        pids[i] = 1000000 + i;
+    print_into(text, sizeof text, print_stats, &result);
+    ck_assert_msg(strstr(text, "Processes missing mappings: [1000000, 1000001]\n"), "%s", text);
+    result.missing_count = 100;
+    print_into(text, sizeof text, print_stats, &result);
+    at = strstr(text, "[1000000, 1000001, ");
+    ck_assert_msg(at, "%s", text);
+    for (; *at != ']'; at++)
+        listed += *at == ',';
+    (void)snprintf(text + sizeof text / 2, sizeof text / 2,
+                   "] and %u more (--stats-json lists all)\n", 100 - listed);
+    ck_assert_msg(strstr(text, text + sizeof text / 2) < text + sizeof text / 2, "%s", text);
+}
+END_TEST
+
 START_TEST(tells_what_a_heap_capture_lost)
 {
     char text[1024];
@@ -280,6 +310,7 @@ int main(void)
     int failed;
 
     tcase_add_loop_test(tcase, sentence_is_true, 0, sizeof sentences / sizeof *sentences);
+    tcase_add_test(tcase, says_how_many_processes_a_list_leaves_out);
     tcase_add_loop_test(tcase, tells_what_a_heap_capture_lost, 0,
                         (int)(sizeof heap_losses / sizeof heap_losses[0]));
     tcase_add_loop_test(tcase, tells_what_a_trace_capture_lost, 0,
