@@ -392,7 +392,7 @@ static void read_aux(struct perf_cursor *cursor, struct perf_data_record *record
     record->aux.is_truncated = perf_take_u64(cursor) & PERF_AUX_FLAG_TRUNCATED;
 }
 
-static void read_start(struct perf_cursor *cursor, struct perf_data_record *record)
+static void read_thread(struct perf_cursor *cursor, struct perf_data_record *record)
 {
     record->pid = perf_take_u32(cursor);
     record->tid = perf_take_u32(cursor);
@@ -447,7 +447,9 @@ static void read_other(struct perf_cursor *cursor, struct perf_data_record *reco
         read_aux(cursor, record);
         break;
     case PERF_DATA_ITRACE_START:
-        read_start(cursor, record);
+    case PERF_DATA_NAMESPACES:
+    case PERF_DATA_READ:
+        read_thread(cursor, record);
         break;
     case PERF_DATA_AUXTRACE:
         read_auxtrace(cursor, record);

@@ -175,6 +175,7 @@ enum perf_data_kind {
     PERF_DATA_THROTTLE = 5,
     PERF_DATA_UNTHROTTLE = 6,
     PERF_DATA_FORK = 7,
+    PERF_DATA_READ = 8,
     PERF_DATA_SAMPLE = 9,
     PERF_DATA_MMAP2 = 10,
     PERF_DATA_AUX = 11,
@@ -182,6 +183,7 @@ enum perf_data_kind {
     PERF_DATA_LOST_SAMPLES = 13,
     PERF_DATA_SWITCH = 14,
     PERF_DATA_SWITCH_CPU_WIDE = 15,
+    PERF_DATA_NAMESPACES = 16,
     PERF_DATA_KSYMBOL = 17,
     PERF_DATA_CALLCHAIN_DEFERRED = 22,
     PERF_DATA_FIRST_OF_PERF = 64, /* from here on perf's own */

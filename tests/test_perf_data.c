@@ -270,6 +270,27 @@ static void put_round(struct file *file)
 }
 
 /* One record of each kind that has contents.  */
+/* Records of a thread that has not written them itself.  */
+static void put_threads(struct file *file)
+{
+    begin_record(file, PERF_DATA_ITRACE_START, 0);
+    put(file, 20, 4);
+    put(file, 21, 4);
+    put_identification(file, 165, 11);
+    begin_record(file, PERF_DATA_NAMESPACES, 0);
+    put(file, 22, 4);
+    put(file, 23, 4);
+    put(file, 1, 8); /* link */
+    put(file, 4, 8);
+    put(file, 0xf0000001, 8);
+    put_identification(file, 166, 11);
+    begin_record(file, PERF_DATA_READ, 0);
+    put(file, 24, 4);
+    put(file, 25, 4);
+    put(file, 1000, 8);
+    put_identification(file, 167, 11);
+}
+
 static void put_every_kind(struct file *file)
 {
     begin_record(file, PERF_DATA_MMAP2, 1 << 14);
@@ -319,6 +340,30 @@ static void put_every_kind(struct file *file)
     put(file, 1, 2);
     put_text(file, "bpf_prog_1");
     put_identification(file, 160, 11);
+    begin_record(file, PERF_DATA_EXIT, 0);
+    put(file, 9, 4);
+    put(file, 7, 4);
+    put(file, 10, 4);
+    put(file, 8, 4);
+    put(file, 161, 8);
+    put_identification(file, 161, 11);
+    begin_record(file, PERF_DATA_LOST_SAMPLES, 0);
+    put(file, 43, 8);
+    put_identification(file, 162, 11);
+    begin_record(file, PERF_DATA_SWITCH, 0);
+    put_identification(file, 163, 11);
+    begin_record(file, PERF_DATA_AUX, 0);
+    put(file, 0x2000, 8);
+    put(file, 0x300, 8);
+    put(file, 1, 8); /* truncated */
+    put_identification(file, 164, 11);
+    put_threads(file);
+    begin_record(file, PERF_DATA_CALLCHAIN_DEFERRED, 0);
+    put(file, 77, 8);
+    put(file, 2, 8);
+    put(file, UINT64_C(0xfffffffffffffe00), 8);
+    put(file, 0x401000, 8);
+    put_identification(file, 168, 11);
 }
 
 static const char *const every_kind =
@@ -328,7 +373,15 @@ static const char *const every_kind =
     "FORK @130 9/10 cpu 1: of 7/8\n"
     "LOST @140 7/8 cpu 1: 42\n"
     "SWITCH_CPU_WIDE @150 7/8 cpu 1: out preempted 3/4\n"
-    "KSYMBOL @160 7/8 cpu 1: ffffffffc0000000+64 bpf_prog_1 gone\n";
+    "KSYMBOL @160 7/8 cpu 1: ffffffffc0000000+64 bpf_prog_1 gone\n"
+    "EXIT @161 9/10 cpu 1: of 7/8\n"
+    "LOST_SAMPLES @162 7/8 cpu 1: 43\n"
+    "SWITCH @163 7/8 cpu 1: in 4294967295/4294967295\n"
+    "AUX @164 7/8 cpu 1: 2000+300 truncated\n"
+    "ITRACE_START @165 20/21 cpu 1:\n"
+    "NAMESPACES @166 22/23 cpu 1:\n"
+    "READ @167 24/25 cpu 1:\n"
+    "CALLCHAIN_DEFERRED @168 7/8 cpu 1: cookie 77 chain fffffffffffffe00 401000\n";
 
 /* ---- Reading them ---- */
 
@@ -425,11 +478,14 @@ static void describe(struct reading *reading, const struct perf_data *data,
         add(reading, " %s%s", record->comm.name, record->comm.is_exec ? " exec" : "");
         break;
     case PERF_DATA_FORK:
+    case PERF_DATA_EXIT:
         add(reading, " of %u/%u", record->task.parent_pid, record->task.parent_tid);
         break;
     case PERF_DATA_LOST:
+    case PERF_DATA_LOST_SAMPLES:
         add(reading, " %" PRIu64, record->lost);
         break;
+    case PERF_DATA_SWITCH:
     case PERF_DATA_SWITCH_CPU_WIDE:
         add(reading, "%s%s %u/%u", record->context_switch.is_out ? " out" : " in",
             record->context_switch.is_preempted ? " preempted" : "",
@@ -438,6 +494,14 @@ static void describe(struct reading *reading, const struct perf_data *data,
     case PERF_DATA_KSYMBOL:
         add(reading, " %" PRIx64 "+%u %s%s", record->ksymbol.address, record->ksymbol.length,
             record->ksymbol.name, record->ksymbol.is_gone ? " gone" : "");
+        break;
+    case PERF_DATA_AUX:
+        add(reading, " %" PRIx64 "+%" PRIx64 "%s", record->aux.offset, record->aux.length,
+            record->aux.is_truncated ? " truncated" : "");
+        break;
+    case PERF_DATA_CALLCHAIN_DEFERRED:
+        add(reading, " cookie %" PRIu64 " chain", record->deferred.cookie);
+        describe_words(reading, data, record->deferred.chain);
         break;
     default:
         break;
@@ -528,7 +592,7 @@ static struct file file;
 START_TEST(every_form_gives_the_same_records)
 {
     struct reading *reading;
-    char expected[2048];
+    char expected[4096];
 
     begin_file(&file, forms[_i], SAMPLE_TYPE);
     put_every_kind(&file);

@@ -60,15 +60,21 @@ count() { # count KIND: records of it in out
     n=$(sed -n "s/^ *\([0-9,]*\)  $1\$/\1/p" out | tr -d ,)
     echo "${n:-0}"
 }
+found=0
 while read -r name wanted records; do
+    [ -e "$files/$name" ] || {
+        echo "not here: $name"
+        continue
+    }
+    found=$((found + 1))
     status=0
     fxtdump --stats "$files/$name" >out 2>err || status=$?
     [ "$status" -eq "$wanted" ] || fail "$name: status $status, not $wanted: $(cat err)"
     [ "$wanted" -eq 0 ] || grep -q 'damaged: ' err || fail "$name: nothing is said of the damage: $(cat err)"
     samples=$(count SAMPLE)
     if [ -n "$records" ]; then
-        found="$samples $(count COMM) $(count FORK) $(count EXIT)"
-        [ "$found" = "$records" ] || fail "$name: samples, COMM, FORK, EXIT are $found, not $records"
+        counts="$samples $(count COMM) $(count FORK) $(count EXIT)"
+        [ "$counts" = "$records" ] || fail "$name: samples, COMM, FORK, EXIT are $counts, not $records"
     fi
     # Every sample is in the profile, or counted as one without an address.
     status=0
@@ -78,8 +84,18 @@ while read -r name wanted records; do
     sum=$(awk '{ sum += $NF } END { print sum + 0 }' folded 2>/dev/null || echo 0)
     [ "$samples" -eq 0 ] || [ $((sum + ${left:-0})) -eq "$samples" ] || fail "$name: $sum samples in the profile, $samples in the file: $(cat err)"
 done <list
+[ $found -gt 0 ] || fail "no file of the list is in $files"
+
+# Quipper's own reading of a file, if it is there, has the same records: threads, times, addresses, chains, mappings.
+for text in "$files"/quipper/*.pb_text; do
+    [ -e "$text" ] || continue
+    fxtdump --json "${text%.pb_text}" >records.json 2>err || fail "$text: $(cat err)"
+    python3 "$ROOT/tests/tools/perf_quipper.py" "$text" records.json >out 2>&1 || fail "$text: $(cat out)"
+    [ "$(cat out)" -gt 40 ] || fail "$text: $(cat out) records"
+done
 
 # What simpleperf writes beyond perf: records of its own, counted by that name, and names of events.
+[ -e "$files/simpleperf/perf_with_callchain_record.data" ] || exit 0
 fxtdump --stats "$files/simpleperf/perf_with_callchain_record.data" >out 2>err || fail "$(cat err)"
 [ "$(count SIMPLEPERF)" -gt 0 ] || fail "no records of simpleperf's own: $(cat out)"
 fxt2pprof --format folded -o folded "$files/simpleperf/perf_with_callchain_record.data" 2>err || fail "$(cat err)"
