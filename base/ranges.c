@@ -4,20 +4,14 @@
 #include <string.h>
 
 #include "base/account.h"
+#include "base/bisect.h"
 #include "base/grow.h"
 
 size_t base_ranges_first(const struct base_ranges *ranges, uint64_t address)
 {
     size_t low = 0, high = ranges->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (ranges->items[middle].last < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, ranges->items[i].last < address);
     return low;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bisect.h"
 #include "base/file.h"
 #include "base/grow.h"
 
@@ -151,14 +152,7 @@ static size_t count_before(const struct base_sorter *sorter, const char *items, 
 {
     size_t low = 0, high = half, size = sorter->size;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (before(items + half * size, items + middle * size, sorter->by_ordinal))
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    BASE_BISECT(low, high, i, !before(items + half * size, items + i * size, sorter->by_ordinal));
     return low;
 }
 

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/utf8.h"
 
 struct range {
@@ -125,14 +126,7 @@ static bool is_in(const struct range *ranges, size_t count, uint32_t character)
 {
     size_t low = 0, high = count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (character > ranges[middle].last)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, character > ranges[i].last);
     return low < count && character >= ranges[low].first;
 }
 

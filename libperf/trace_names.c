@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/text.h"
 
 #define MOST_NAMES (UINT32_C(1) << 22)
@@ -14,16 +15,9 @@
 /* The first symbol at or behind vaddr.  */
 static size_t first_from(const struct perf_data_file *file, uint64_t vaddr)
 {
-    size_t low = 0;
+    size_t low = 0, high = file->symbol_count;
 
-    for (size_t high = file->symbol_count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-
-        if (file->symbols[middle].vaddr < vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, file->symbols[i].vaddr < vaddr);
     return low;
 }
 

@@ -1,5 +1,6 @@
 /* breakpad.c - the records of Breakpad symbol files (section 7).  */
 #include "libsymbolize/breakpad.h"
+#include "base/bisect.h"
 #include "base/grow.h"
 #include "libsymbolize/text_fields.h"
 #include <stdlib.h>
@@ -277,13 +278,8 @@ struct sym_bytes sym_breakpad_text(const struct sym_breakpad *breakpad,
 {
     size_t low = 0, high = texts->count;
 
-    while (low < high) { /* the first with that number */
-        size_t middle = low + (high - low) / 2;
-        if (texts->items[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* The first with that number.  */
+    BASE_BISECT(low, high, i, texts->items[i].number < number);
     if (low == texts->count || texts->items[low].number != number)
         return (struct sym_bytes){ NULL, 0 };
     return (struct sym_bytes){ breakpad->image.data + texts->items[low].offset,

@@ -1,4 +1,5 @@
 /* breakpad_frames.c - frames from Breakpad symbol files. */
+#include "base/bisect.h"
 #include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +35,8 @@ static size_t find_function(struct lookup *lookup)
     const struct sym_breakpad_function *items = breakpad->functions;
     size_t low = 0, high = breakpad->function_count;
 
-    while (low < high) { /* the first that starts behind the address */
-        size_t middle = low + (high - low) / 2;
-        if (items[middle].start <= lookup->address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* The first that starts after the address.  */
+    BASE_BISECT(low, high, i, items[i].start <= lookup->address);
     uint64_t next = low < breakpad->function_count ? items[low].start : UINT64_MAX;
     uint64_t limit = low ? items[low - 1].limit : 0;
     if (low && !limit) { /* a PUBLIC record has no size */
@@ -64,13 +60,9 @@ static const struct sym_breakpad_piece *find_piece(struct lookup *lookup, uint32
     const struct sym_breakpad_piece *items = lookup->breakpad->pieces, *found = NULL;
     size_t count = lookup->breakpad->piece_count, low = 0, high = count;
 
-    while (low < high) { /* the first behind it */
-        const struct sym_breakpad_piece *middle = &items[low + (high - low) / 2];
-        if (middle->level < level || (middle->level == level && middle->start <= lookup->address))
-            low += (high - low) / 2 + 1;
-        else
-            high = low + (high - low) / 2;
-    }
+    BASE_BISECT(low, high, i,
+                items[i].level < level ||
+                    (items[i].level == level && items[i].start <= lookup->address));
     uint64_t next = low < count && items[low].level == level ? items[low].start : UINT64_MAX;
     if (low && items[low - 1].level == level)
         found = &items[low - 1];

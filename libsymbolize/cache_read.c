@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/bisect.h"
 #include "base/grow.h"
 
 enum {
@@ -488,13 +489,7 @@ static size_t row_behind(const struct group *rows, size_t low, uint32_t offset)
     for (unsigned i = 0; i < 3 && low < high; i++, low++)
         if (column(rows, ROW_OFFSET, low) > offset)
             return low;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (column(rows, ROW_OFFSET, middle) <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, column(rows, ROW_OFFSET, i) <= offset);
     return low;
 }
 

@@ -5,6 +5,7 @@
 #include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "base/grow.h"
 
 /* How the bytes that a form takes are found.  */
@@ -359,13 +360,8 @@ const struct sym_abbrev *sym_abbrevs_search(const struct sym_abbrevs *abbrevs, u
 {
     size_t low = 0, high = abbrevs->count;
 
-    while (low < high) { /* the first that is not below */
-        size_t middle = low + (high - low) / 2;
-        if (abbrevs->items[middle].code < code)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* The first that is not below.  */
+    BASE_BISECT(low, high, i, abbrevs->items[i].code < code);
     return low < abbrevs->count && abbrevs->items[low].code == code ? &abbrevs->items[low] : NULL;
 }
 

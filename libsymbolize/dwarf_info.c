@@ -2,6 +2,7 @@
 #include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "base/grow.h"
 
 enum { UNITS_MAX = 1 << 24 };
@@ -324,13 +325,8 @@ struct sym_unit *sym_dwarf_unit_of(const struct sym_dwarf *dwarf, uint64_t die_k
     const struct sym_info *info = number < dwarf->info_count ? dwarf->infos[number] : NULL;
     size_t low = 0, high = info ? info->unit_count : 0;
 
-    while (low < high) { /* the first unit that starts behind offset */
-        size_t middle = low + (high - low) / 2;
-        if (info->units[middle].offset <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* The first unit that starts after offset.  */
+    BASE_BISECT(low, high, i, info->units[i].offset <= offset);
     if (low == 0 || offset < info->units[low - 1].die_offset ||
         offset >= info->units[low - 1].limit)
         return NULL;

@@ -1,4 +1,5 @@
 /* dwarf_place.c - what a decoded unit knows about an address. */
+#include "base/bisect.h"
 #include "libsymbolize/symbolize_internal.h"
 
 static enum sym_status find_scope(struct sym_decoder *decoder, struct sym_unit *unit,
@@ -42,13 +43,8 @@ static void find_row(const struct sym_lines *lines, uint64_t vaddr, struct sym_p
     const struct sym_sequence *sequence = &lines->sequences[segments->items[at].value];
     const struct sym_row *rows = lines->rows + sequence->first;
     size_t low = 0, high = sequence->count;
-    while (low < high) { /* the first row behind vaddr */
-        size_t middle = low + (high - low) / 2;
-        if (rows[middle].vaddr <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* The first row after vaddr.  */
+    BASE_BISECT(low, high, i, rows[i].vaddr <= vaddr);
     if (low < sequence->count && rows[low].vaddr < place->span.limit)
         place->span.limit = rows[low].vaddr;
     if (low == 0)

@@ -3,6 +3,7 @@
 #include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "base/grow.h"
 
 /* A variable at [start, limit), described by the DIE of that key.  */
@@ -121,13 +122,8 @@ static const struct sym_variable *find_variable(const struct sym_variables *vari
 {
     size_t low = 0, high = variables->count;
 
-    while (low < high) { /* the first behind vaddr */
-        size_t middle = low + (high - low) / 2;
-        if (variables->items[middle].start <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* The first after vaddr.  */
+    BASE_BISECT(low, high, i, variables->items[i].start <= vaddr);
     while (low > 1 && variables->items[low - 2].start == variables->items[low - 1].start)
         low--;
     return low && vaddr < variables->items[low - 1].limit ? &variables->items[low - 1] : NULL;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/bisect.h"
 #include "base/grow.h"
 
 enum {
@@ -897,13 +898,8 @@ const struct sym_code *sym_object_code(const struct sym_object *object, uint64_t
 {
     size_t low = 0, high = object->code_count;
 
-    while (low < high) { /* the first section that starts behind vaddr */
-        size_t middle = low + (high - low) / 2;
-        if (object->code[middle].start <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* The first section that starts after vaddr.  */
+    BASE_BISECT(low, high, i, object->code[i].start <= vaddr);
     return low && vaddr < object->code[low - 1].limit ? &object->code[low - 1] : NULL;
 }
 

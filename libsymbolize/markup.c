@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/grow.h"
 #include "base/ranges.h"
 
@@ -350,13 +351,7 @@ static size_t module_place(const struct sym_markup_context *context, uint64_t id
 {
     size_t low = 0, high = context->module_count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (context->modules[middle]->id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, context->modules[i]->id < id);
     return low;
 }
 

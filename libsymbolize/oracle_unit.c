@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/grow.h"
 
 enum {
@@ -62,13 +63,8 @@ static const struct sym_oracle_range *find_range(const struct sym_oracle_ranges 
 {
     size_t low = 0, high = ranges->count;
 
-    while (low < high) { /* the first that begins behind vaddr */
-        size_t middle = low + (high - low) / 2;
-        if (ranges->items[middle].low <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* The first that begins after vaddr.  */
+    BASE_BISECT(low, high, i, ranges->items[i].low <= vaddr);
     while (low > 0 && ranges->items[low - 1].reach > vaddr) {
         if (ranges->items[--low].high > vaddr)
             return &ranges->items[low];
@@ -376,13 +372,7 @@ static size_t first_inlined(const struct sym_oracle_unit *unit, size_t function)
 {
     size_t low = 0, high = unit->inlined.count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (unit->inlined.items[middle].function < function)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, unit->inlined.items[i].function < function);
     return low;
 }
 
@@ -536,13 +526,8 @@ const struct sym_oracle_row *sym_oracle_row(const struct sym_oracle_unit *unit, 
     if (!sequence)
         return NULL;
     size_t low = sequence->value, high = unit->row_count;
-    while (low < high) { /* the first row behind vaddr, or of another sequence */
-        size_t middle = low + (high - low) / 2;
-        if (middle < sequence->limit && unit->rows[middle].vaddr <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* The first row after vaddr, or of another sequence.  */
+    BASE_BISECT(low, high, i, i < sequence->limit && unit->rows[i].vaddr <= vaddr);
     const struct sym_oracle_row *row = &unit->rows[low - 1];
     return row->is_named ? row : NULL;
 }

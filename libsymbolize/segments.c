@@ -2,6 +2,7 @@
 #include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "base/grow.h"
 
 /* More ranges than any table of an honest object has: hostile range lists are shared by many
@@ -199,13 +200,8 @@ ptrdiff_t sym_segments_search(const struct sym_segment *items, size_t count, uin
         if (low == count || items[low].start > vaddr)
             return near;
     }
-    while (low < high) { /* the first segment that starts behind vaddr */
-        size_t middle = low + (high - low) / 2;
-        if (items[middle].start <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* The first segment that starts after vaddr.  */
+    BASE_BISECT(low, high, i, items[i].start <= vaddr);
     return (ptrdiff_t)low - 1;
 }
 

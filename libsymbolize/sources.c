@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bisect.h"
 #include "base/grow.h"
 #include "base/hex.h"
 
@@ -351,13 +352,8 @@ static enum sym_status visit_indexed(struct sym_source *source, const uint8_t *i
     uint64_t key = key_of(id, id_length);
     size_t low = 0, high = source->count;
 
-    while (low < high) { /* the first with that key */
-        size_t middle = low + (high - low) / 2;
-        if (source->items[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* The first with that key.  */
+    BASE_BISECT(low, high, i, source->items[i].key < key);
     for (; !status && low < source->count && source->items[low].key == key; low++)
         status = visit(context, source->items[low].path);
     return status;

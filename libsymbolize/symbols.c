@@ -1,4 +1,5 @@
 /* symbols.c - places by name, and names of places of any kind: asked for one at a time.  */
+#include "base/bisect.h"
 #include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -109,16 +110,9 @@ static size_t count_before(const struct sym_named *items, size_t count,
                            const struct sym_named *wanted,
                            int (*compare)(const void *, const void *))
 {
-    size_t low = 0;
+    size_t low = 0, high = count;
 
-    for (size_t high = count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-
-        if (compare(&items[middle], wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, compare(&items[i], wanted) < 0);
     return low;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "base/grow.h"
 
 enum { TEXT_BYTES = 600 };
@@ -432,13 +433,7 @@ static uint32_t find_unit(const struct sym_dwarf *dwarf, uint64_t die)
 {
     size_t low = 0, high = dwarf->unit_count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (dwarf->units[middle].die_offset < die)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, dwarf->units[i].die_offset < die);
     return low < dwarf->unit_count && dwarf->units[low].die_offset == die ? (uint32_t)low
                                                                           : SYM_NO_VALUE;
 }

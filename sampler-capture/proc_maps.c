@@ -1,5 +1,6 @@
 #include "sampler-capture/proc_maps.h"
 
+#include "base/bisect.h"
 #include "base/grow.h"
 
 #include <stdlib.h>
@@ -16,13 +17,7 @@ static size_t first_behind(const struct address_map *map, uint64_t address)
 {
     size_t low = 0, high = map->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->mappings[middle].limit <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, map->mappings[i].limit <= address);
     return low;
 }
 

@@ -1,6 +1,7 @@
 /* match_callers.c - who calls what may have been renamed.  */
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/map.h"
 #include "libcompare/match/match.h"
 
@@ -98,14 +99,7 @@ static size_t first_from(const struct match_call *items, size_t count, struct ma
 {
     size_t low = 0, high = count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (order(&items[middle], &call) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, order(&items[i], &call) < 0);
     return low;
 }
 

@@ -1,4 +1,5 @@
 /* match_places.c - which functions lie where in the files of each side.  */
+#include "base/bisect.h"
 #include "libcompare/match/match.h"
 #include "libcompare/set/source_files.h"
 
@@ -57,33 +58,21 @@ static int by_start(const void *a, const void *b)
 
 size_t match_from_line(const struct match_spots *spots, uint32_t file, int64_t line)
 {
+    const struct match_spot *items = spots->by_line;
     size_t low = 0, high = spots->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct match_spot *spot = &spots->by_line[middle];
-
-        if (spot->file < file || (spot->file == file && line_of(spot) < line))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i,
+                items[i].file < file || (items[i].file == file && line_of(&items[i]) < line));
     return low;
 }
 
 size_t match_from_start(const struct match_spots *spots, uint32_t file, int64_t line)
 {
+    const struct match_spot *items = spots->by_start;
     size_t low = 0, high = spots->start_count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct match_spot *spot = &spots->by_start[middle];
-
-        if (spot->file < file || (spot->file == file && spot->start_line < line))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i,
+                items[i].file < file || (items[i].file == file && items[i].start_line < line));
     return low;
 }
 

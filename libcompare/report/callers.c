@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "libcompare/compare_internal.h"
 
 #define NOBODY UINT32_MAX
@@ -185,14 +186,7 @@ void callers_close(struct callers *callers)
 /* The first of the ascending positions [from, limit) that is not below position.  */
 static size_t first_from(const uint32_t *positions, size_t from, size_t limit, uint32_t position)
 {
-    while (from < limit) {
-        size_t middle = from + (limit - from) / 2;
-
-        if (positions[middle] < position)
-            from = middle + 1;
-        else
-            limit = middle;
-    }
+    BASE_BISECT(from, limit, i, positions[i] < position);
     return from;
 }
 
@@ -239,14 +233,7 @@ static void take_cost(const struct compare_set *set, uint32_t function, double *
         const struct compare_cost *costs = set->runs[i].costs;
         size_t low = 0, high = set->runs[i].cost_count;
 
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-
-            if (costs[middle].function < function)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        BASE_BISECT(low, high, c, costs[c].function < function);
         if (low < set->runs[i].cost_count && costs[low].function == function)
             row[i] = costs[low].total;
     }

@@ -2,6 +2,7 @@
  *
  * A function is flagged if its share and its cost grew beyond the thresholds.  Both have errors:
  * that of the share, and, of the cost, that of the share and that of the run's total.  */
+#include "base/bisect.h"
 #include "libcompare/statistics/statistics.h"
 
 #include <math.h>
@@ -158,14 +159,7 @@ static size_t runs_needed(const struct compare_result *comparison)
         low = COMPARE_MIN_RUNS;
     if (!would_see(comparison, high, 1))
         return 0;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (would_see(comparison, middle, 1))
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    BASE_BISECT(low, high, runs, !would_see(comparison, runs, 1));
     return low;
 }
 

@@ -1,4 +1,5 @@
 /* totals.c - level 1: does a run cost more as a whole?  (section 2)  */
+#include "base/bisect.h"
 #include "libcompare/statistics/statistics.h"
 
 #include <math.h>
@@ -71,14 +72,7 @@ static double ranked(const struct groups *groups, const double *base, const doub
     uint64_t low = key_of(news[0] - base[groups->base_count - 1]);
     uint64_t high = key_of(news[groups->new_count - 1] - base[0]);
 
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-
-        if (count_up_to(groups, base, news, value_of(middle)) < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, count_up_to(groups, base, news, value_of(i)) < rank);
     return value_of(low) + 0.0; /* no -0 */
 }
 
@@ -264,14 +258,8 @@ static size_t runs_wanted(double noise, const struct compare_options *options)
 
     if (compare_noise_floor(noise, high, high, options->q) > options->min_total)
         return 0;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (compare_noise_floor(noise, middle, middle, options->q) > options->min_total)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, runs,
+                compare_noise_floor(noise, runs, runs, options->q) > options->min_total);
     return low;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "libprofile/ingest/code.h"
 #include "libprofile/ingest/entities.h"
 
@@ -122,16 +123,9 @@ profile_id ingest_code_find(const struct profile_ingest *ingest, uint32_t proces
                                         .start = address,
                                         .order = UINT32_MAX };
     const struct code_symbol *items = ingest->code->items, *best = NULL;
-    size_t low = 0;
+    size_t low = 0, high = ingest->code->count;
 
-    for (size_t high = ingest->code->count; low < high;) { /* those before low begin at or before */
-        size_t middle = low + (high - low) / 2;
-
-        if (compare(&items[middle], &wanted) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, compare(&items[i], &wanted) <= 0);
     for (int steps = 0; low > 0 && steps < MAX_STEPS; low--, steps++) {
         const struct code_symbol *symbol = &items[low - 1];
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "libprofile/ingest/entities.h"
 
 /* Filters compare the low 32 bits: the high ones count incarnations of a pid in our captures.  */
@@ -12,14 +13,7 @@ static bool is_chosen(const uint64_t *ids, size_t count, uint64_t koid)
 {
     size_t low = 0, high = count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (ids[middle] < (uint32_t)koid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, ids[i] < (uint32_t)koid);
     return count == 0 || (low < count && ids[low] == (uint32_t)koid);
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "libprofile/read/gather.h"
 
 #define INDEX_BYTES 16 /* of an index, for each of its keys */
@@ -335,14 +336,7 @@ static uint32_t find_range(const struct range *ranges, size_t count, uint64_t ad
 {
     size_t low = 0, high = count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (ranges[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, ranges[i].start <= address);
     return low > 0 && address < ranges[low - 1].limit ? ranges[low - 1].mapping : 0;
 }
 

@@ -2,6 +2,7 @@
  * jitdump-specification.txt of the kernel).  */
 #include "sampler-capture/cpu/jit.h"
 
+#include "base/bisect.h"
 #include "base/grow.h"
 
 #include <errno.h>
@@ -20,16 +21,9 @@
  * behind a call at the end.  */
 static bool is_hit(const struct jit_addresses *addresses, uint64_t start, uint64_t size)
 {
-    size_t low = 0;
+    size_t low = 0, high = addresses->count;
 
-    for (size_t high = addresses->count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-
-        if (addresses->items[middle] < start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, addresses->items[i] < start);
     return low < addresses->count && addresses->items[low] - start <= size;
 }
 

@@ -1,5 +1,6 @@
 #include "sampler-capture/heap/heap_mappings.h"
 
+#include "base/bisect.h"
 #include "base/grow.h"
 
 #include <stdlib.h>
@@ -70,14 +71,7 @@ static size_t find_piece(const struct mappings *mappings, uint64_t address)
 {
     size_t low = 0, high = mappings->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (mappings->pieces[middle].limit <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, mappings->pieces[i].limit <= address);
     return low;
 }
 
