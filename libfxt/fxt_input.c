@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "libfxt/fxt_input.h"
 
 #define WORD           8u
@@ -148,26 +149,17 @@ const struct fxt_part *fxt_input_part(const struct fxt_input *input, size_t part
 bool fxt_input_locate(const struct fxt_input *input, uint64_t offset, size_t *part,
                       uint64_t *part_offset)
 {
-    size_t low = 0, high = input->place_count; /* the last place at or before offset is in there */
+    size_t low = 0, high = input->place_count;
     const struct fxt_place *place;
 
     *part = 0;
     *part_offset = offset;
     if (input->format == FXT_FORMAT_STREAM)
         return true;
-    if (high == 0)
+    BASE_BISECT(low, high, i, input->places[i].offset <= offset);
+    if (low == 0 || input->places[low - 1].made)
         return false;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (input->places[middle].offset <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    place = &input->places[low];
-    if (place->made || offset < place->offset)
-        return false;
+    place = &input->places[low - 1];
     *part = place->part;
     *part_offset = place->part_offset + (offset - place->offset);
     return true;

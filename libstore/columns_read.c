@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "base/grow.h"
 
 #define KEPT_BYTES       ((size_t)160 << 20)
@@ -460,15 +461,8 @@ size_t columns_group_of_row(const struct columns_directory *directory, int64_t r
     if (guess < high && row >= directory->groups[guess].first_row &&
         row - directory->groups[guess].first_row < directory->groups[guess].count)
         return guess;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct columns_group *group = &directory->groups[middle];
-
-        if (row >= group->first_row + (int64_t)group->count)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i,
+                row >= directory->groups[i].first_row + (int64_t)directory->groups[i].count);
     return low;
 }
 
@@ -476,14 +470,8 @@ size_t columns_first_group(const struct columns_directory *directory, int64_t id
 {
     size_t low = 0, high = directory->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (id >= directory->groups[middle].first_id + (int64_t)directory->groups[middle].count)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i,
+                id >= directory->groups[i].first_id + (int64_t)directory->groups[i].count);
     return low;
 }
 
@@ -514,14 +502,8 @@ static int lower_bound_in(struct store_columns *columns, enum columns_table tabl
     struct block block;
     int code = columns_view(columns, table, group, column, &block);
 
-    while (code == SQLITE_OK && low < high) {
-        unsigned middle = low + (high - low) / 2;
-
-        if (block_value(&block, middle) < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    if (code == SQLITE_OK)
+        BASE_BISECT(low, high, i, block_value(&block, i) < value);
     *out = of->first_row + (int64_t)low;
     return code;
 }
@@ -535,14 +517,7 @@ int columns_lower_bound(struct store_columns *columns, enum columns_table table,
     if (*hint < high && directory->groups[*hint].shapes[column].minimum < value &&
         value <= directory->groups[*hint].shapes[column].maximum)
         low = high = *hint;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (directory->groups[middle].shapes[column].maximum < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, directory->groups[i].shapes[column].maximum < value);
     *out = directory->rows;
     if (low == directory->count)
         return SQLITE_OK;

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "base/grow.h"
 
 /* Larger tables are read by SQLite.  */
@@ -117,14 +118,7 @@ static bool find_id(const struct columns_cursor *cursor, int64_t id, uint32_t *o
         *out = (uint32_t)id - 1; /* most often there are no gaps */
         return true;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (cell_of(cursor, (uint32_t)middle, 0)->value < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BASE_BISECT(low, high, i, cell_of(cursor, (uint32_t)i, 0)->value < id);
     *out = (uint32_t)low;
     return low < count && cell_of(cursor, (uint32_t)low, 0)->value == id;
 }

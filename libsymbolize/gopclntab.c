@@ -4,6 +4,7 @@
  * Read are the layouts of Go 1.18 and later: runtime/symtab.go, runtime/symtabinl.go and
  * cmd/link/internal/ld/pcln.go describe them.  */
 #include "libsymbolize/gopclntab.h"
+#include "base/bisect.h"
 #include "libsymbolize/symbolize_internal.h"
 #include <string.h>
 
@@ -219,18 +220,12 @@ static bool find_function(const struct sym_go *go, uint64_t vaddr, struct functi
 
     if (vaddr < entry_of(go, 0) || vaddr >= entry_of(go, high))
         return false;
-    while (high - low > 1) { /* entry(low) <= vaddr < entry(high) */
-        uint64_t middle = low + (high - low) / 2;
-        if (entry_of(go, middle) <= vaddr)
-            low = middle;
-        else
-            high = middle;
-    }
-    if (!sym_go_load(go, go->functions + 8 * low + 4, 4, &offset))
+    BASE_BISECT(low, high, i, entry_of(go, i) <= vaddr); /* low: the function after it */
+    if (!sym_go_load(go, go->functions + 8 * (low - 1) + 4, 4, &offset))
         return false;
     *out = (struct function){ .record = go->functions + offset,
-                              .entry = entry_of(go, low),
-                              .limit = entry_of(go, high) };
+                              .entry = entry_of(go, low - 1),
+                              .limit = entry_of(go, low) };
     return true;
 }
 
