@@ -93,6 +93,22 @@ bool output_close(struct output *output)
     return close(fd) == 0;
 }
 
+void output_report_early_end(const char *name, int cause, const char *remainder)
+{
+    if (cause == 0 || cause == ENOMEM)
+        cli_error("out of memory: the trace ends here%s", remainder);
+    else
+        cli_error("%s: %s: the trace ends here%s", name, strerror(cause), remainder);
+}
+
+bool output_finish(struct output *output, bool fine)
+{
+    if (output_close(output) || !fine)
+        return fine;
+    cli_error("%s: %s", output->name, strerror(errno));
+    return false;
+}
+
 void output_abandon(struct output *output)
 {
     if (output->fd >= 0)

@@ -45,6 +45,14 @@ void output_keep(struct output *output);
 /* Close it.  False with errno when what was written did not arrive.  */
 bool output_close(struct output *output);
 
+/* Report that the trace ends before the capture does.  cause is an errno; 0 is lack of memory.
+ * remainder follows: what goes on, or "".  */
+void output_report_early_end(const char *name, int cause, const char *remainder);
+
+/* Close it at the end of a capture.  Unless fine is false, which was reported, report a failure.
+ * Returns whether both are fine.  */
+bool output_finish(struct output *output, bool fine);
+
 /* Close it if it is open, and remove it unless it was there before or is kept.  */
 void output_abandon(struct output *output);
 

@@ -162,7 +162,7 @@ bool command_take_signals(struct command *command)
     return end;
 }
 
-void command_wait(struct command *command)
+int command_finish(struct command *command, const struct output *output, bool fine)
 {
     struct pollfd wanted = { .fd = command->signal_fd, .events = POLLIN };
 
@@ -171,10 +171,10 @@ void command_wait(struct command *command)
         (void)poll(&wanted, 1, -1);
         (void)command_take_signals(command);
     }
-}
-
-int command_exit_status(const struct command *command)
-{
+    if (command->abort && output->name && !output->is_stdout)
+        (void)unlink(output->name);
+    if (!fine)
+        return CLI_ENVIRONMENT;
     if (WIFSIGNALED(command->wait_status))
         return 128 + WTERMSIG(command->wait_status);
     return WEXITSTATUS(command->wait_status);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "sampler-capture/capture_output.h"
+
 struct command {
     pid_t pid;     /* a child of ours; -1: there is none */
     int signal_fd; /* poll it, then command_take_signals() */
@@ -46,11 +48,10 @@ int command_exec(struct command *command, const char *name);
  * The command gets the first three too: from the terminal by itself, otherwise passed on.  */
 bool command_take_signals(struct command *command);
 
-/* Wait for the end of the command, passing signals on.  */
-void command_wait(struct command *command);
-
-/* What the command's end means as an exit status: its own, or 128 + the signal.  */
-int command_exit_status(const struct command *command);
+/* Wait for the end of the command, if there is one, and pass signals on.  Remove the trace if
+ * SIGUSR1 came.  Returns the exit status of the capture: that of the command, or 128 + the signal
+ * that ended it; 0 without a command; CLI_ENVIRONMENT unless fine.  */
+int command_finish(struct command *command, const struct output *output, bool fine);
 
 /* End a child that was not let go, and close what is open.  */
 void command_close(struct command *command);

@@ -120,3 +120,13 @@ void host_describe(struct host *host, char *const argv[], struct trace_session *
     session->realtime_ns = host_clock_ns(CLOCK_REALTIME);
     session->monotonic_ns = host_clock_ns(CLOCK_MONOTONIC);
 }
+
+void host_raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}

@@ -40,4 +40,8 @@ uint64_t host_clock_ns(int clock);
  * wait for it.  Its children have none of that.  */
 void host_hurry(void);
 
+/* Raise the soft limit of descriptors to the hard one.  A command that was started before keeps its
+ * limit.  */
+void host_raise_descriptor_limit(void);
+
 #endif /* CAPTURE_HOST_H */

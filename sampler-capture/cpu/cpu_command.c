@@ -391,17 +391,6 @@ static const char *output_name(const struct run *run)
     return run->options.regions ? run->options.regions : run->output.name;
 }
 
-static void report_failure(const struct run *run)
-{
-    const char *tail = run->options.command[0] ? "; the command runs on" : "";
-
-    if (session_errno(run->session) == 0 || session_errno(run->session) == ENOMEM)
-        cli_error("out of memory: the trace ends here%s", tail);
-    else
-        cli_error("%s: %s: the trace ends here%s", output_name(run),
-                  strerror(session_errno(run->session)), tail);
-}
-
 static double seconds(struct timeval time)
 {
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
@@ -444,13 +433,12 @@ static int finish(struct run *run)
     host_hurry(); /* the command is another process already */
     fine = session_flush(run->session) == SESSION_OK && work(run);
     if (session_stop(run->session, &result) != SESSION_OK || !fine) {
-        report_failure(run);
+        output_report_early_end(output_name(run), session_errno(run->session),
+                                run->options.command[0] ? "; the command runs on" : "");
         fine = false;
     }
-    if (run->output.fd >= 0 && !output_close(&run->output) && fine) {
-        cli_error("%s: %s", run->output.name, strerror(errno));
-        fine = false;
-    }
+    if (run->output.fd >= 0)
+        fine = output_finish(&run->output, fine);
     summarize(run, &result, fine);
     if (run->keeper) {
         const struct keep_result kept = keeper_finish(run->keeper);
@@ -459,12 +447,7 @@ static int finish(struct run *run)
         fine &= kept.failed == 0;
     }
     fine &= tell_stats(run, &result) == CLI_OK;
-    command_wait(&run->command);
-    if (run->command.abort && run->options.output && !run->output.is_stdout)
-        (void)unlink(run->options.output);
-    if (!fine)
-        return CLI_ENVIRONMENT;
-    return run->options.command[0] ? command_exit_status(&run->command) : CLI_OK;
+    return command_finish(&run->command, &run->output, fine);
 }
 
 static void release(struct run *run)

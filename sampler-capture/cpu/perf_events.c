@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "sampler-capture/cpu/region.h"
+#include "sampler-capture/host.h"
 #include "sampler-capture/perf_record.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -186,17 +186,6 @@ static int open_owner(const struct events_config *config, unsigned cpu, size_t r
     attr.watermark = 1;
     attr.wakeup_watermark = (uint32_t)(ring_size / 4);
     return perf_event_open(&attr, 0, cpu);
-}
-
-/* Two descriptors a CPU: on large machines more than the usual soft limit.  */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
 }
 
 static bool map_ring(struct event *event, size_t ring_size)
@@ -412,7 +401,7 @@ bool events_open(struct events *events, const struct events_config *config,
         explain(error, ENOMEM, config, NULL);
         return false;
     }
-    raise_descriptor_limit();
+    host_raise_descriptor_limit(); /* a CPU takes two */
     while (events->config.ring_size * events->count > ALL_RINGS &&
            events->config.ring_size > COMMON_RING_SIZE)
         events->config.ring_size /= 2;

@@ -14,9 +14,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 /* The trace is written at least that often.  */
 #define ROUND_MS 100
@@ -254,42 +252,18 @@ static void summarize(const struct run *run, bool fine)
         summarize_next(run);
 }
 
-static void report_failure(const struct run *run)
-{
-    int cause = stream_errno(run->stream);
-
-    if (cause == 0 || cause == ENOMEM)
-        cli_error("out of memory: the trace ends here; the command runs on");
-    else
-        cli_error("%s: %s: the trace ends here; the command runs on", run->output.name,
-                  strerror(cause));
-}
-
-/* Each process that is captured takes a descriptor of ours; the command has its limit already.  */
-static void allow_connections(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static int finish(struct run *run)
 {
     bool fine;
 
-    allow_connections();
+    host_raise_descriptor_limit(); /* a process takes one */
     fine = stream_flush(run->stream, true) && work(run) && server_round(&run->server, true);
     server_release(&run->server); /* processes that still run find nobody listening */
     fine = fine && stream_flush(run->stream, true);
     if (!fine)
-        report_failure(run);
-    if (!output_close(&run->output) && fine) {
-        cli_error("%s: %s", run->output.name, strerror(errno));
-        fine = false;
-    }
+        output_report_early_end(run->output.name, stream_errno(run->stream),
+                                "; the command runs on");
+    fine = output_finish(&run->output, fine);
     summarize(run, fine);
     if (run->keeper) {
         const struct keep_result kept = keeper_finish(run->keeper);
@@ -297,10 +271,7 @@ static int finish(struct run *run)
         keep_summarize(&kept, run->options.kept, run->options.quiet);
         fine &= kept.failed == 0;
     }
-    command_wait(&run->command);
-    if (run->command.abort && !run->output.is_stdout)
-        (void)unlink(run->options.output);
-    return fine ? command_exit_status(&run->command) : CLI_ENVIRONMENT;
+    return command_finish(&run->command, &run->output, fine);
 }
 
 int heap_main(char **argv)

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 struct run {
     struct insn_options options;
@@ -174,13 +173,10 @@ static int start(struct run *run)
 static void report_failure(const struct run *run)
 {
     int own = run->options.simulate ? run->stepper.failed : run->pt.failed;
-    int cause = stream_errno(run->stream) ? stream_errno(run->stream) : own;
-    const char *rest = run->command.ended ? "" : "; the command runs on";
+    int cause = stream_errno(run->stream);
 
-    if (cause == 0 || cause == ENOMEM)
-        cli_error("out of memory: the trace ends here%s", rest);
-    else
-        cli_error("%s: %s: the trace ends here%s", run->output.name, strerror(cause), rest);
+    output_report_early_end(run->output.name, cause ? cause : own,
+                            run->command.ended ? "" : "; the command runs on");
 }
 
 static void summarize_processor(const struct run *run)
@@ -237,15 +233,9 @@ static int finish(struct run *run)
     if (!fine)
         report_failure(run);
     fine = close_steps(run) && fine;
-    if (!output_close(&run->output) && fine) {
-        cli_error("%s: %s", run->output.name, strerror(errno));
-        fine = false;
-    }
+    fine = output_finish(&run->output, fine);
     summarize(run);
-    command_wait(&run->command);
-    if (run->command.abort && !run->output.is_stdout)
-        (void)unlink(run->options.output);
-    return fine ? command_exit_status(&run->command) : CLI_ENVIRONMENT;
+    return command_finish(&run->command, &run->output, fine);
 }
 
 /* Before anything is started or written.  0, or the exit status after a message.  */

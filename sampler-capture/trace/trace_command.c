@@ -15,9 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 #define ROUND_MS 100
 #define LIST_NS  UINT64_C(1000000000) /* for programs that run to notice us */
@@ -96,17 +94,6 @@ static int list(struct run *run)
 }
 
 /* ---- Starting ---- */
-
-/* Each provider takes three descriptors of ours; the command has its limit already.  */
-static void allow_descriptors(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 static bool start_trace(struct run *run)
 {
@@ -199,30 +186,17 @@ static bool work(struct run *run)
     return !run->manager.failed && stream_flush(run->stream, true);
 }
 
-static void report_failure(const struct run *run)
-{
-    const char *rest = run->command.ended ? "" : "; programs run on";
-    int cause = stream_errno(run->stream);
-
-    if (cause == 0 || cause == ENOMEM)
-        cli_error("out of memory: the trace ends here%s", rest);
-    else
-        cli_error("%s: %s: the trace ends here%s", run->output.name, strerror(cause), rest);
-}
-
 static int finish(struct run *run)
 {
     bool fine;
 
-    allow_descriptors();
+    host_raise_descriptor_limit(); /* a provider takes three */
     background_ready(false);
     fine = work(run);
     if (!fine)
-        report_failure(run);
-    if (!output_close(&run->output) && fine) {
-        cli_error("%s: %s", run->output.name, strerror(errno));
-        fine = false;
-    }
+        output_report_early_end(run->output.name, stream_errno(run->stream),
+                                run->command.ended ? "" : "; programs run on");
+    fine = output_finish(&run->output, fine);
     manager_sort(&run->manager);
     report_summary(&run->manager, run->output.name, (double)passed_ns(run) / 1e9,
                    run->options.quiet);
@@ -232,12 +206,7 @@ static int finish(struct run *run)
     if (run->options.stats_json && report_json(&run->manager, run->options.stats_json) != CLI_OK)
         fine = false;
     manager_close(&run->manager);
-    command_wait(&run->command);
-    if (run->command.abort && !run->output.is_stdout)
-        (void)unlink(run->options.output);
-    if (!fine)
-        return CLI_ENVIRONMENT;
-    return run->options.command[0] ? command_exit_status(&run->command) : CLI_OK;
+    return command_finish(&run->command, &run->output, fine);
 }
 
 int trace_main(char **argv)
