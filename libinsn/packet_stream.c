@@ -10,11 +10,13 @@
 
 #include "base/grow.h"
 
-#define DEFAULT_PIECE_BYTES (16U << 10)
+/* A piece ends at the first PSB packet after so many bytes: processors write one every 4 KiB, or
+ * less often.  So what contradicts the code in one stretch has no effect on others.  */
+#define DEFAULT_PIECE_BYTES (2U << 10)
 #define MIN_PIECE_BYTES     64U
 #define MAX_PIECE_BYTES     (1U << 20) /* without a PSB packet in it; then it is cut anywhere */
-#define PIECES_PER_THREAD   4
-#define MOST_KEPT_STEPS     (1U << 16) /* of a piece, from one batch to the next */
+#define PIECES_PER_THREAD   32
+#define MOST_KEPT_STEPS     (1U << 13) /* of a piece, from one batch to the next */
 #define FEW_KEPT_STEPS      (1U << 12) /* of streams that are many */
 #define LOSS_SEEN           256U /* bytes before a PSB packet that are searched for an overflow */
 

@@ -341,7 +341,7 @@ struct insn_stream_options {
     size_t size; /* sizeof(struct insn_stream_options) */
     struct insn_config config;
     unsigned threads;     /* decoding threads; 0: one per processor, at most 8 */
-    uint32_t piece_bytes; /* bytes of packets per task of a thread; 0: 16 KiB */
+    uint32_t piece_bytes; /* bytes of packets per task of a thread; 0: 2 KiB */
     /* Decode every block each time it is executed, with libipt's block decoder alone.  The steps
      * are the same, except that blocks may be divided elsewhere; it takes twice the time.  */
     bool is_plain;
