@@ -54,6 +54,16 @@ const struct cli_option *cli_any_option(const struct cli_command *command, size_
     "SELECT cpu FROM (" CLI_SQL_ENDS("cpu_sample") " UNION " CLI_SQL_ENDS( \
         "sched_slice") ") WHERE cpu IS NOT NULL ORDER BY 1"
 
+/* The function or command by which a shell completes values of a kind; NULL: there is none.  */
+enum cli_shell { CLI_BASH, CLI_ZSH, CLI_FISH, CLI_SHELLS };
+const char *cli_completer(enum cli_shell shell, enum cli_value value);
+
+/* Whether the operands of a command are the command line of another program.  */
+bool cli_takes_command_line(const struct cli_command *command);
+
+/* Print the choices of an option with spaces between.  */
+void cli_print_choices(const struct cli_option *option);
+
 /* "sampler_capture_cpu": a name that shells take.  In a static buffer.  */
 const char *cli_identifier(const struct cli_command *command);
 

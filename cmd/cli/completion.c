@@ -22,6 +22,39 @@ const struct cli_option *cli_any_option(const struct cli_command *command, size_
     return i < 2 ? &cli_common_options[i] : NULL;
 }
 
+const char *cli_completer(enum cli_shell shell, enum cli_value value)
+{
+    static const char *const completers[][CLI_SHELLS] = {
+        [CLI_FILE] = { "_fxt_files", "_files", NULL }, /* fish: -F */
+        [CLI_FOLDER] = { "_fxt_folders", "_files -/",
+                         "(__fish_complete_directories (__fxt_typed))" },
+        [CLI_TRACE] = { "_fxt_traces", "_fxt_traces", "(__fxt_files \"\\.fxt(?:\\..*)?\\$\")" },
+        [CLI_STORE] = { "_fxt_stores", "_fxt_stores", "(__fxt_files \"\\.fxt(?:q|\\..*)?\\$\")" },
+        [CLI_RUN] = { "_fxt_runs", "_fxt_runs", "(__fxt_runs)" },
+        [CLI_PROCESS] = { "_fxt_processes", "_pids", "(__fish_complete_pids)" },
+        [CLI_COMMAND] = { "_fxt_command \"${#words[@]}\"", "_cmdstring",
+                          "(__fish_complete_command)" },
+        [CLI_CAPTURE] = { "_fxt_values capture", "_fxt_values capture", "(__fxt_values capture)" },
+        [CLI_PID] = { "_fxt_values pid", "_fxt_values pid", "(__fxt_values pid)" },
+        [CLI_TID] = { "_fxt_values tid", "_fxt_values tid", "(__fxt_values tid)" },
+        [CLI_COMM] = { "_fxt_values comm", "_fxt_values comm", "(__fxt_values comm)" },
+        [CLI_CPU] = { "_fxt_values cpu", "_fxt_values cpu", "(__fxt_values cpu)" },
+    };
+
+    return completers[value][shell];
+}
+
+bool cli_takes_command_line(const struct cli_command *command)
+{
+    return command->stop_at_operand && !command->commands;
+}
+
+void cli_print_choices(const struct cli_option *option)
+{
+    for (size_t i = 0; option->choices[i]; i++)
+        printf("%s%s", i ? " " : "", option->choices[i]);
+}
+
 const char *cli_identifier(const struct cli_command *command)
 {
     static char name[64];

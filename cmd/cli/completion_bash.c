@@ -255,37 +255,9 @@ static void print_takes(const struct cli_command *command)
     printf(") ]] ;;\n");
 }
 
-static void print_choices(const struct cli_option *option)
-{
-    for (size_t i = 0; option->choices[i]; i++)
-        printf(" %s", option->choices[i]);
-}
-
-/* The function that completes such a value; NULL: nothing does.  */
-static const char *completer_of(enum cli_value value)
-{
-    static const char *const completers[] = {
-        [CLI_FILE] = "_fxt_files",
-        [CLI_FOLDER] = "_fxt_folders",
-        [CLI_TRACE] = "_fxt_traces",
-        [CLI_STORE] = "_fxt_stores",
-        [CLI_RUN] = "_fxt_runs",
-        [CLI_PROCESS] = "_fxt_processes",
-        [CLI_COMMAND] = "_fxt_command \"${#words[@]}\"",
-        [CLI_WORD] = NULL,
-        [CLI_CAPTURE] = "_fxt_values capture",
-        [CLI_PID] = "_fxt_values pid",
-        [CLI_TID] = "_fxt_values tid",
-        [CLI_COMM] = "_fxt_values comm",
-        [CLI_CPU] = "_fxt_values cpu",
-    };
-
-    return completers[value];
-}
-
 static void print_value(const struct cli_command *command, const struct cli_option *option)
 {
-    const char *completer = completer_of(option->value);
+    const char *completer = cli_completer(CLI_BASH, option->value);
 
     if (!option->argument || (!option->choices && !completer))
         return;
@@ -299,8 +271,10 @@ static void print_value(const struct cli_command *command, const struct cli_opti
         printf("%s", completer);
     else
         printf(option->value == CLI_LIST ? "_fxt_list" : "_fxt_words");
-    if (option->choices)
-        print_choices(option);
+    if (option->choices) {
+        (void)putchar(' ');
+        cli_print_choices(option);
+    }
     printf(" ;;\n");
 }
 
@@ -340,8 +314,8 @@ static void print_operand(const struct cli_command *command, bool first)
         printf("            ");
         print_words(command);
     }
-    if (completer_of(value))
-        printf("            %s\n", completer_of(value));
+    if (cli_completer(CLI_BASH, value))
+        printf("            %s\n", cli_completer(CLI_BASH, value));
     printf("            ;;\n");
 }
 
@@ -360,7 +334,7 @@ static void print_command(const struct cli_command *command)
 
     printf("_%s() {\n    case $1 in\n", cli_identifier(command));
     print_takes(command);
-    printf("    stops) %s ;;\n", command->stop_at_operand && !command->commands ? "true" : "false");
+    printf("    stops) %s ;;\n", cli_takes_command_line(command) ? "true" : "false");
     printf("    value)\n        case $2 in\n");
     for (size_t i = 0; (option = cli_any_option(command, i)) != NULL; i++)
         print_value(command, option);

@@ -154,11 +154,6 @@ static const char *word_of(const struct cli_command *command)
     return cli_is_program(command) ? "" : cli_command_word(command);
 }
 
-static bool stops(const struct cli_command *command)
-{
-    return command->stop_at_operand && !command->commands;
-}
-
 /* The options that take an argument, behind the command's name.  */
 static void print_takes(const struct cli_command *command)
 {
@@ -184,7 +179,7 @@ static void print_tables(const struct cli_command *program)
         printf(" %s", cli_command_word(program->commands[i]));
     printf("\nset -g __fxt_%s_stops", name);
     for (size_t i = 0; program->commands && program->commands[i]; i++)
-        if (stops(program->commands[i]))
+        if (cli_takes_command_line(program->commands[i]))
             printf(" %s", cli_command_word(program->commands[i]));
     printf("\nset -g __fxt_%s_takes", name);
     print_takes(program);
@@ -203,32 +198,10 @@ static void print_start(const struct cli_command *program, const struct cli_comm
            cli_is_program(command) ? "\"\"" : cli_command_word(command), place);
 }
 
-/* What prints such values; NULL: nothing does.  */
-static const char *completer_of(enum cli_value value)
-{
-    static const char *const completers[] = {
-        [CLI_FOLDER] = "(__fish_complete_directories (__fxt_typed))",
-        [CLI_TRACE] = "(__fxt_files \"\\.fxt(?:\\..*)?\\$\")",
-        [CLI_STORE] = "(__fxt_files \"\\.fxt(?:q|\\..*)?\\$\")",
-        [CLI_RUN] = "(__fxt_runs)",
-        [CLI_PROCESS] = "(__fish_complete_pids)",
-        [CLI_COMMAND] = "(__fish_complete_command)",
-        [CLI_WORD] = NULL,
-        [CLI_CAPTURE] = "(__fxt_values capture)",
-        [CLI_PID] = "(__fxt_values pid)",
-        [CLI_TID] = "(__fxt_values tid)",
-        [CLI_COMM] = "(__fxt_values comm)",
-        [CLI_CPU] = "(__fxt_values cpu)",
-    };
-
-    return completers[value];
-}
-
 static void print_choices(const struct cli_option *option)
 {
-    printf(option->value == CLI_LIST ? " -x -a '(__fxt_list" : " -x -a '");
-    for (size_t i = 0; option->choices[i]; i++)
-        printf("%s%s", i || option->value == CLI_LIST ? " " : "", option->choices[i]);
+    printf(option->value == CLI_LIST ? " -x -a '(__fxt_list " : " -x -a '");
+    cli_print_choices(option);
     printf(option->value == CLI_LIST ? ")'" : "'");
 }
 
@@ -244,8 +217,8 @@ static void print_option(const struct cli_command *program, const struct cli_com
         print_choices(option);
     else if (option->value == CLI_FILE && !option->optional)
         printf(" -r -F");
-    else if (completer_of(option->value) && !option->optional)
-        printf(" -x -k -a '%s'", completer_of(option->value));
+    else if (cli_completer(CLI_FISH, option->value) && !option->optional)
+        printf(" -x -k -a '%s'", cli_completer(CLI_FISH, option->value));
     else if (cli_option_takes_word(option))
         printf(" -x");
     printf(" -d '");
@@ -271,9 +244,9 @@ static void print_operand(const struct cli_command *program, const struct cli_co
     if (value == CLI_FILE) {
         print_start(program, command, place);
         printf(" -F\n");
-    } else if (completer_of(value)) {
+    } else if (cli_completer(CLI_FISH, value)) {
         print_start(program, command, place);
-        printf(" -k -a '%s'\n", completer_of(value));
+        printf(" -k -a '%s'\n", cli_completer(CLI_FISH, value));
     }
     for (size_t i = 0;
          (first || value == CLI_WORD) && command->word && (name = command->word(i, &brief)) != NULL;
@@ -306,7 +279,7 @@ static void print_command(const struct cli_command *program, const struct cli_co
 
     for (size_t i = 0; (option = cli_any_option(command, i)) != NULL; i++)
         print_option(program, command, option);
-    if (stops(command)) {
+    if (cli_takes_command_line(command)) {
         print_command_line(program, command);
     } else {
         print_operand(program, command, true);

@@ -58,51 +58,23 @@ static const char functions[] =
     "}\n"
     "\n";
 
-static void print_choices(const struct cli_option *option)
-{
-    printf("(");
-    for (size_t i = 0; option->choices[i]; i++)
-        printf("%s%s", i ? " " : "", option->choices[i]);
-    printf(")");
-}
-
-static const char *completer_of(enum cli_value value)
-{
-    static const char *const completers[] = {
-        [CLI_FILE] = "_files",
-        [CLI_FOLDER] = "_files -/",
-        [CLI_TRACE] = "_fxt_traces",
-        [CLI_STORE] = "_fxt_stores",
-        [CLI_RUN] = "_fxt_runs",
-        [CLI_PROCESS] = "_pids",
-        [CLI_COMMAND] = "_cmdstring",
-        [CLI_WORD] = NULL,
-        [CLI_CAPTURE] = "_fxt_values capture",
-        [CLI_PID] = "_fxt_values pid",
-        [CLI_TID] = "_fxt_values tid",
-        [CLI_COMM] = "_fxt_values comm",
-        [CLI_CPU] = "_fxt_values cpu",
-    };
-
-    return completers[value];
-}
-
 /* ":FILE:_files" */
 static void print_value(const struct cli_option *option)
 {
+    const char *completer = cli_completer(CLI_ZSH, option->value);
+
     (void)putchar(':');
     print_text(option->argument);
     (void)putchar(':');
     if (option->value == CLI_LIST) {
-        printf("_sequence compadd -");
-        for (size_t i = 0; option->choices[i]; i++)
-            printf(" %s", option->choices[i]);
+        printf("_sequence compadd - ");
+        cli_print_choices(option);
     } else if (option->choices) {
-        print_choices(option);
-    } else if (completer_of(option->value)) {
-        printf("%s", completer_of(option->value));
+        (void)putchar('(');
+        cli_print_choices(option);
+        (void)putchar(')');
     } else {
-        (void)putchar(' ');
+        printf("%s", completer ? completer : " ");
     }
 }
 
@@ -170,7 +142,7 @@ static void print_words(const struct cli_command *command)
 static void print_operand(const struct cli_command *command, const char *place,
                           enum cli_value value, bool words)
 {
-    const char *completer = completer_of(value);
+    const char *completer = cli_completer(CLI_ZSH, value);
 
     if (words && completer)
         printf("    '%s:operand:{ _alternative \"words:word:_%s_words\" \"files:file:%s\" }' \\\n",
@@ -183,7 +155,7 @@ static void print_operand(const struct cli_command *command, const char *place,
 
 static void print_operands(const struct cli_command *command)
 {
-    if (command->stop_at_operand && !command->commands) {
+    if (cli_takes_command_line(command)) {
         printf("    '(-)1:command:_command_names -e' \\\n    '*::argument:_normal' \\\n");
         return;
     }
