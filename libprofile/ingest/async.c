@@ -93,31 +93,40 @@ static enum profile_status new_slice(struct ingest_async *async, uint32_t *out,
     return PROFILE_OK;
 }
 
-static enum profile_status begin(struct profile_ingest *ingest, const struct timeline_event *event,
-                                 uint32_t group, struct profile_error *error)
+/* A slice that begins with the event: inside the innermost one that is open, whose entry is given,
+ * or, if that is NULL, on a free track.  */
+static enum profile_status nest(struct profile_ingest *ingest, const struct timeline_event *event,
+                                uint32_t group, const struct base_pair_entry *entry,
+                                struct open_async *out, struct profile_error *error)
 {
-    struct ingest_async *async = ingest->async;
-    struct base_pair_entry *entry = base_pair_map_find(&async->table, group, event->value);
-    enum profile_status status = PROFILE_OK;
-    struct open_async slice = {
+    *out = (struct open_async){
         .start_ns = event->key.ts_ns,
         .args = ingest_args_of(event),
         .thread_id = ingest->timeline->pairs[event->pair - 1].thread_id,
         .group = group,
     };
+    if (!entry)
+        return take_track(ingest, group, &out->track, error);
+    out->outer = entry->value;
+    out->track = ingest->async->slices[entry->value - 1].track;
+    out->depth = entry->count;
+    return PROFILE_OK;
+}
+
+static enum profile_status begin(struct profile_ingest *ingest, const struct timeline_event *event,
+                                 uint32_t group, struct profile_error *error)
+{
+    struct ingest_async *async = ingest->async;
+    struct base_pair_entry *entry = base_pair_map_find(&async->table, group, event->value);
+    enum profile_status status;
+    struct open_async slice;
     uint32_t place;
 
     if (async->open_count == MAX_OPEN) {
         ingest->notices.deep_slices++;
         return PROFILE_OK;
     }
-    if (entry) {
-        slice.outer = entry->value;
-        slice.track = async->slices[entry->value - 1].track;
-        slice.depth = entry->count;
-    } else {
-        status = take_track(ingest, group, &slice.track, error);
-    }
+    status = nest(ingest, event, group, entry, &slice, error);
     if (status == PROFILE_OK)
         status = new_slice(async, &place, error);
     if (status != PROFILE_OK)
@@ -194,25 +203,13 @@ static enum profile_status moment(struct profile_ingest *ingest, const struct ti
 {
     struct ingest_async *async = ingest->async;
     const struct base_pair_entry *entry = base_pair_map_find(&async->table, group, event->value);
-    enum profile_status status = PROFILE_OK;
-    struct open_async slice = {
-        .start_ns = event->key.ts_ns,
-        .args = ingest_args_of(event),
-        .thread_id = ingest->timeline->pairs[event->pair - 1].thread_id,
-        .group = group,
-    };
+    struct open_async slice;
+    enum profile_status status = nest(ingest, event, group, entry, &slice, error);
 
-    if (entry) {
-        slice.outer = entry->value;
-        slice.track = async->slices[entry->value - 1].track;
-        slice.depth = entry->count;
-    } else {
-        status = take_track(ingest, group, &slice.track, error);
-        if (status == PROFILE_OK)
-            put_track_back(async, group, slice.track);
-    }
     if (status != PROFILE_OK)
         return status;
+    if (!entry)
+        put_track_back(async, group, slice.track);
     slice.id = ingest_slice_id(ingest);
     return tell(ingest, &slice, event->value, slice.start_ns, 0, PROFILE_SLICE_ASYNC_INSTANT,
                 error);
