@@ -72,6 +72,15 @@ static bool passes_owner(const struct export *export, const struct export_row *r
     return !export->owners_filtered;
 }
 
+/* The filter, for a row that counts at that time with that stack.  */
+static bool passes(const struct export *export, const struct export_row *row, bool has_ts,
+                   int64_t ts, uint32_t callsite)
+{
+    return passes_time(&export->filter, has_ts, ts) && passes_stack(export, callsite) &&
+           export_keeps_cpu(export, row) && passes_owner(export, row) &&
+           (!export->filter.capture || row->capture == export->filter.capture);
+}
+
 /* ---- CPU samples ---- */
 
 static enum store_status read_cpu(struct export *export, sqlite3_stmt *from, struct export_row *row)
@@ -113,9 +122,7 @@ static enum store_status each_of_capture(struct export *export, sqlite3_stmt *sa
         if (status != STORE_OK)
             break;
         if ((!export->sampled || row.sample_type == export->sampled) &&
-            passes_time(&export->filter, row.has_ts, row.ts) &&
-            passes_stack(export, row.callsite) && export_keeps_cpu(export, &row) &&
-            passes_owner(export, &row))
+            passes(export, &row, row.has_ts, row.ts, row.callsite))
             status = each(export, &row, context);
     }
     (void)sqlite3_reset(samples);
@@ -193,21 +200,15 @@ enum store_status export_each_heap(struct export *export, bool by_release, expor
 
     while (export_step(export, events, &status)) {
         struct export_row row = { .id = 0 };
-        bool passes;
 
         status = export_progress(export);
         if (status == STORE_OK)
             status = read_heap(export, events, &row);
         if (status != STORE_OK)
             break;
-        if (by_release)
-            passes = row.freed != 0 && passes_time(&export->filter, row.has_free_ts, row.free_ts) &&
-                     passes_stack(export, row.free_callsite);
-        else
-            passes = passes_time(&export->filter, row.has_ts, row.ts) &&
-                     passes_stack(export, row.callsite);
-        if (passes && export_keeps_cpu(export, &row) && passes_owner(export, &row) &&
-            (!export->filter.capture || row.capture == export->filter.capture))
+        if (by_release
+                ? row.freed && passes(export, &row, row.has_free_ts, row.free_ts, row.free_callsite)
+                : passes(export, &row, row.has_ts, row.ts, row.callsite))
             status = each(export, &row, context);
     }
     (void)sqlite3_finalize(events);
@@ -273,9 +274,7 @@ enum store_status export_each_profile(struct export *export, int64_t type_id, ex
             status = read_profile(export, samples, &row);
         if (status != STORE_OK)
             break;
-        if (passes_time(&export->filter, false, 0) && export_keeps_cpu(export, &row) &&
-            passes_stack(export, row.callsite) && passes_owner(export, &row) &&
-            (!export->filter.capture || row.capture == export->filter.capture))
+        if (passes(export, &row, false, 0, row.callsite))
             status = each(export, &row, context);
     }
     (void)sqlite3_finalize(samples);

@@ -194,12 +194,25 @@ static bool write_types(struct profiles *profiles)
 
 /* ---- Processes and threads ---- */
 
-int64_t store_profiles_process(struct profiles *profiles, uint64_t koid, uint32_t name)
+/* Write a row of process or thread: its owner, koid and name.  */
+static bool write_task(struct profiles *profiles, enum store_table table, int64_t owner,
+                       uint64_t koid, uint32_t name)
 {
     struct store_writer *writer = profiles->import->writer;
-    struct store_cell *cells;
+    struct store_cell *cells = store_writer_row(writer, table, NULL);
     const char *text;
     size_t length;
+
+    if (!cells)
+        return false;
+    store_int(&cells[1], owner);
+    store_unsigned(&cells[2], koid);
+    text = word_text(profiles, name, &length);
+    return !name || store_writer_text(writer, table, &cells[3], text, length);
+}
+
+int64_t store_profiles_process(struct profiles *profiles, uint64_t koid, uint32_t name)
+{
     bool is_new;
     uint32_t number = base_pairs_add(&profiles->process_keys, koid, name, &is_new);
 
@@ -207,25 +220,13 @@ int64_t store_profiles_process(struct profiles *profiles, uint64_t koid, uint32_
         (void)out_of_memory(profiles);
         return 0;
     }
-    if (!is_new)
-        return profiles->import->first_upid + number - 1;
-    cells = store_writer_row(writer, STORE_PROCESS, NULL);
-    if (!cells)
-        return 0;
-    store_int(&cells[1], profiles->import->capture_id);
-    store_unsigned(&cells[2], koid);
-    text = word_text(profiles, name, &length);
-    if (name && !store_writer_text(writer, STORE_PROCESS, &cells[3], text, length))
+    if (is_new && !write_task(profiles, STORE_PROCESS, profiles->import->capture_id, koid, name))
         return 0;
     return profiles->import->first_upid + number - 1;
 }
 
 int64_t store_profiles_thread(struct profiles *profiles, int64_t upid, uint64_t koid, uint32_t name)
 {
-    struct store_writer *writer = profiles->import->writer;
-    struct store_cell *cells;
-    const char *text;
-    size_t length;
     bool is_new;
     /* A thread of a process and name first, then with its koid: keys are pairs.  */
     uint32_t place = base_pairs_add(&profiles->place_keys, (uint64_t)upid, name, NULL);
@@ -235,15 +236,7 @@ int64_t store_profiles_thread(struct profiles *profiles, int64_t upid, uint64_t 
         (void)out_of_memory(profiles);
         return 0;
     }
-    if (!is_new)
-        return profiles->import->first_utid + number - 1;
-    cells = store_writer_row(writer, STORE_THREAD, NULL);
-    if (!cells)
-        return 0;
-    store_int(&cells[1], upid);
-    store_unsigned(&cells[2], koid);
-    text = word_text(profiles, name, &length);
-    if (name && !store_writer_text(writer, STORE_THREAD, &cells[3], text, length))
+    if (is_new && !write_task(profiles, STORE_THREAD, upid, koid, name))
         return 0;
     return profiles->import->first_utid + number - 1;
 }

@@ -317,48 +317,24 @@ static void write_tree(const struct report_query *query, struct base_text *sql)
         .columns = tree_columns, .write = write_tree, .lacks = stacks_lacks, \
         .expression = (table), .is_function = (functions)                    \
     }
-/* In the order of tree_by.  */
-#define TREE_ROWS(table)                                                      \
-    {                                                                         \
-        TREE_ROW(table, true), TREE_ROW(table, false), TREE_ROW(table, true), \
-            TREE_ROW(table, false)                                            \
+/* A report of trees; rows are in the order of tree_by.  */
+#define TREE_REPORT(word, of_function, table, phrase)                                      \
+    {                                                                                      \
+        .about = { .name = (word),                                                         \
+                   .summary = (phrase),                                                    \
+                   .by = tree_by,                                                          \
+                   .has_type = true,                                                       \
+                   .has_function = (of_function),                                          \
+                   .is_tree = true,                                                        \
+                   .has_names = true },                                                    \
+        .by = (const struct report_by[]){ TREE_ROW(table, true), TREE_ROW(table, false),   \
+                                          TREE_ROW(table, true), TREE_ROW(table, false) }, \
+        .needs_type = true,                                                                \
     }
 
-static const struct report_by tree_rows[] = TREE_ROWS("fxt_call_tree");
-static const struct report_by callers_rows[] = TREE_ROWS("fxt_callers");
-static const struct report_by callees_rows[] = TREE_ROWS("fxt_callees");
-
-const struct report report_tree = {
-    .about = { .name = "tree",
-               .summary = "the call tree, callers above callees",
-               .by = tree_by,
-               .has_type = true,
-               .is_tree = true,
-               .has_names = true },
-    .by = tree_rows,
-    .needs_type = true,
-};
-
-const struct report report_callers = {
-    .about = { .name = "callers",
-               .summary = "callers of the functions that match a pattern",
-               .by = tree_by,
-               .has_type = true,
-               .has_function = true,
-               .is_tree = true,
-               .has_names = true },
-    .by = callers_rows,
-    .needs_type = true,
-};
-
-const struct report report_callees = {
-    .about = { .name = "callees",
-               .summary = "callees of the functions that match a pattern",
-               .by = tree_by,
-               .has_type = true,
-               .has_function = true,
-               .is_tree = true,
-               .has_names = true },
-    .by = callees_rows,
-    .needs_type = true,
-};
+const struct report report_tree = TREE_REPORT("tree", false, "fxt_call_tree",
+                                              "the call tree, callers above callees");
+const struct report report_callers = TREE_REPORT("callers", true, "fxt_callers",
+                                                 "callers of the functions that match a pattern");
+const struct report report_callees = TREE_REPORT("callees", true, "fxt_callees",
+                                                 "callees of the functions that match a pattern");
