@@ -433,8 +433,6 @@ $(O)/tests/fuzz/fuzz_trace_transfer: $(O)/sampler-capture/trace/transfer.o
 $(O)/tests/fuzz/fuzz_trace_manager: $(addprefix $(O)/sampler-capture/trace/,channel.o manager.o transfer.o)
 # Callers from copies of stacks.
 $(O)/tests/fuzz/fuzz_perf_trace: $(addprefix $(O)/cmd/cli/,cuts.o perf_unwind.o)
-# What a program says of the code that it makes.
-$(O)/tests/fuzz/fuzz_capture_jit: $(O)/sampler-capture/cpu/jit_files.o
 
 .PHONY: demo
 demo: all

@@ -127,7 +127,7 @@ static bool take_ksymbol(struct perf_trace *trace, const struct perf_data_record
     (void)snprintf(line, sizeof line, "%" PRIx64 " %" PRIx32 " %.600s\n", record->ksymbol.address,
                    record->ksymbol.length, record->ksymbol.name);
     return trace_introduce(trace) &&
-           trace_put_code(trace, "code_symbols", 0, record->time_ns, line);
+           trace_put_code(trace, "code_symbols", 0, record->time_ns, line, strlen(line));
 }
 
 static bool count_unused(struct perf_trace *trace, const struct perf_data_record *record)
@@ -222,7 +222,7 @@ static bool take_record(struct perf_trace *trace, const struct perf_data_record 
 static bool finish(struct perf_trace *trace)
 {
     trace->ended = true;
-    return trace_introduce(trace) && trace_settle_samples(trace) &&
+    return trace_introduce(trace) && trace_settle_samples(trace) && trace_name_code(trace) &&
            trace_put_losses(trace, trace_time(perf_data_facts(trace->data)->last_ns));
 }
 
@@ -342,6 +342,9 @@ bool perf_trace_describe_unused(const struct perf_trace *trace, char *text, size
     add(text, size, &used, counts->names_left,
         "mapping with functions that are not named, beyond 4,194,304",
         "mappings with functions that are not named, beyond 4,194,304");
+    add(text, size, &used, counts->unseen_addresses,
+        "address in a program that makes code, beyond 1,000,000",
+        "addresses in programs that make code, beyond 1,000,000");
     add(text, size, &used, counts->bad_times, "record with an impossible time",
         "records with impossible times");
     return used > 0;

@@ -66,6 +66,11 @@ struct perf_trace_options {
      * by the caller until perf_trace_close().  May be NULL.  */
     const char *(*kernel_symbols)(void *context, const uint8_t *build_id, size_t build_id_length,
                                   size_t *size);
+    /* The names of code that a process made while it ran, for which the file has samples at these
+     * addresses, in ascending order: lines "START SIZE NAME" with hexadecimal numbers, and their
+     * size; NULL: not known.  Borrowed until the next call.  May be NULL.  */
+    const char *(*code_names)(void *context, uint32_t pid, const uint64_t *addresses, size_t count,
+                              size_t *size);
     /* A readable name for one that a compiler mangled, from malloc(); NULL: the name is as it
      * should be.  May be NULL.  */
     char *(*demangle)(const char *name);
@@ -96,6 +101,7 @@ struct perf_trace_counts {
     uint64_t unplaced_modules; /* whose object was not found: offsets stand for vaddrs */
     uint64_t mappings_left;    /* beyond 65,536 of a process */
     uint64_t names_left;       /* mappings that have functions beyond 4,194,304 of all processes */
+    uint64_t unseen_addresses; /* in programs that make code, beyond 1,000,000: not named */
     uint64_t bad_times;        /* records of a time that no trace can have: left out */
     uint64_t packet_bytes;     /* of Intel PT, taken over */
     uint64_t unowned_bytes;    /* of packets whose thread is not known: left out */

@@ -40,8 +40,8 @@ static void add_line(const struct perf_trace *trace, const struct trace_mapping 
 static bool put_lines(struct perf_trace *trace, uint64_t koid, uint64_t time_ns,
                       struct base_text *lines)
 {
-    bool good = !lines->failed && (lines->length == 0 || trace_put_code(trace, "file_symbols", koid,
-                                                                        time_ns, lines->bytes));
+    bool good = !lines->failed &&
+                trace_put_code(trace, "file_symbols", koid, time_ns, lines->bytes, lines->length);
 
     base_text_clear(lines);
     return good;

@@ -4,6 +4,7 @@
  *   trace_write.c  records of FXT
  *   trace_tasks.c  processes, threads, mappings
  *   trace_names.c  functions that the recorder knew
+ *   trace_code.c   functions that programs made while they ran
  *   trace_stack.c  samples
  *   trace_unwind.c their callers from copies of stacks
  *   trace_aux.c    packets of Intel PT; built if libipt is installed
@@ -14,6 +15,7 @@
 #include <fxt/fxt.h>
 
 #include "base/index.h"
+#include "libperf/jit_files.h"
 #include "libperf/perf_trace.h"
 
 #define TRACE_MOST_FRAMES   127                  /* kernel.perf_event_max_stack */
@@ -45,6 +47,8 @@ struct trace_process {
     size_t written;    /* mappings before this one are */
     uint32_t *modules; /* index + 1 of those that are written, by id */
     size_t module_count, module_capacity;
+    bool makes_code;      /* it has executable memory of no file, or had */
+    struct jit_seen seen; /* addresses of its samples, if it makes code */
 };
 
 struct trace_thread {
@@ -117,6 +121,7 @@ struct perf_trace {
     uint64_t order;    /* of the next mapping */
     bool kernel_named; /* its symbols were asked for */
     uint32_t names;    /* of functions that are written */
+    size_t seen;       /* addresses of samples in programs that make code */
 
     const struct perf_data_record *pending; /* waits for packets before it */
     bool finishing;                         /* all records were read */
@@ -153,7 +158,7 @@ bool trace_put_mapping(struct perf_trace *trace, uint64_t koid, const struct tra
                        uint64_t vaddr, uint16_t id);
 /* Lines about functions: name is "code_symbols" (of no file), or "file_symbols".  */
 bool trace_put_code(struct perf_trace *trace, const char *name, uint64_t koid, uint64_t time_ns,
-                    const char *lines);
+                    const char *lines, size_t size);
 bool trace_put_kernel_symbols(struct perf_trace *trace, const char *text, size_t size);
 bool trace_put_losses(struct perf_trace *trace, uint64_t time_ns);
 bool trace_put_switch(struct perf_trace *trace, const struct perf_data_record *record,
@@ -194,6 +199,13 @@ void trace_release_tasks(struct perf_trace *trace);
 bool trace_name_functions(struct perf_trace *trace, const struct trace_process *process,
                           const struct perf_data_file *file, const struct trace_mapping *mapping,
                           uint64_t vaddr);
+
+/* ---- Code that programs made (trace_code.c) ---- */
+
+/* Take the addresses of the sample that is being made.  False: no memory.  */
+bool trace_see_code(struct perf_trace *trace, struct trace_process *process);
+/* Write the names, after the last sample.  False: trace->failure is set, or no memory.  */
+bool trace_name_code(struct perf_trace *trace);
 
 /* ---- Samples (trace_stack.c) ---- */
 

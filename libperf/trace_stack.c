@@ -134,6 +134,7 @@ static bool add_calls(struct perf_trace *trace, struct perf_data_words branches)
 static bool put_sample(struct perf_trace *trace, const struct trace_waiting *sample)
 {
     const struct trace_thread *thread;
+    struct trace_process *process;
     struct trace_sample out = { .time_ns = sample->time_ns,
                                 .cpu = sample->cpu,
                                 .event = sample->event,
@@ -151,9 +152,10 @@ static bool put_sample(struct perf_trace *trace, const struct trace_waiting *sam
     thread = trace_write_tasks(trace, sample->pid, sample->tid, (bits & KERNEL_START) != 0);
     if (!thread)
         return false;
+    process = &trace->processes[thread->process - 1];
     out.thread = thread->koid;
-    out.process = trace->processes[thread->process - 1].koid;
-    return trace_put_sample(trace, &out);
+    out.process = process->koid;
+    return trace_see_code(trace, process) && trace_put_sample(trace, &out);
 }
 
 /* Keep the sample of trace->addresses until its user part comes.  */

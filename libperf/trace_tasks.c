@@ -94,6 +94,8 @@ static void forget_mappings(struct trace_process *process)
     process->mapping_count = process->mapping_capacity = process->written = 0;
     process->module_count = process->module_capacity = 0;
     process->compact_at = FEW_MAPPINGS;
+    process->makes_code = false;
+    jit_seen_release(&process->seen);
 }
 
 /* A process of that pid without mappings: the old one, or a new one if the trace has the old one.
@@ -215,6 +217,7 @@ bool trace_take_fork(struct perf_trace *trace, const struct perf_data_record *re
             child->mappings[i].written = false;
         child->mapping_count = count;
         child->compact_at = parent->compact_at;
+        child->makes_code = parent->makes_code;
         set_name(child->name, sizeof child->name, named ? name : parent->name);
     }
     thread = trace_thread_of(trace, record->pid, record->tid);
@@ -400,6 +403,7 @@ bool trace_take_mapping(struct perf_trace *trace, const struct perf_data_record 
     if (from->is_data || from->length == 0 || from->start > UINT64_MAX - from->length ||
         (record->misc & 7) > 3) /* a guest's */
         return true;
+    process->makes_code |= key.is_code;
     if (key.is_code && !replaces_file(trace, process, from->start, from->length))
         return true;
     (void)snprintf(name, sizeof name, "%s", key.is_code ? "[anon]" : from->name);

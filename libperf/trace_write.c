@@ -342,8 +342,20 @@ bool trace_put_mapping(struct perf_trace *trace, uint64_t koid, const struct tra
     return trace_to_tool(trace) && trace_put(trace, &record);
 }
 
+/* The size of the next record's part of lines: a blob record holds less than 32 KiB.  */
+static size_t whole_lines(const char *text, size_t size)
+{
+    enum { PIECE = 30000 };
+    const char *end;
+
+    if (size <= PIECE)
+        return size;
+    end = memrchr(text, '\n', PIECE);
+    return end ? (size_t)(end - text) + 1 : PIECE;
+}
+
 bool trace_put_code(struct perf_trace *trace, const char *name, uint64_t koid, uint64_t time_ns,
-                    const char *lines)
+                    const char *lines, size_t size)
 {
     struct fxt_record blob = { .kind = FXT_RECORD_LARGE_BLOB,
                                .category = fxt_inline("fxt.capture"),
@@ -351,28 +363,31 @@ bool trace_put_code(struct perf_trace *trace, const char *name, uint64_t koid, u
                                .ticks = time_ns,
                                .thread = { .process = koid } };
 
-    blob.value.large_blob.payload.bytes = (const uint8_t *)lines;
-    blob.value.large_blob.payload.length = strlen(lines);
-    return trace_to_tool(trace) && trace_put(trace, &blob);
+    if (!trace_to_tool(trace))
+        return false;
+    while (size > 0) {
+        size_t piece = whole_lines(lines, size);
+
+        blob.value.large_blob.payload.bytes = (const uint8_t *)lines;
+        blob.value.large_blob.payload.length = piece;
+        if (!trace_put(trace, &blob))
+            return false;
+        lines += piece;
+        size -= piece;
+    }
+    return true;
 }
 
-/* In pieces of whole lines.  */
 bool trace_put_kernel_symbols(struct perf_trace *trace, const char *text, size_t size)
 {
-    enum { PIECE = 30000 }; /* a blob record holds less than 32 KiB */
     struct fxt_record blob = { .kind = FXT_RECORD_BLOB, .name = fxt_inline("linux.kallsyms") };
 
     if (!trace_to_tool(trace))
         return false;
     blob.value.blob.type = FXT_BLOB_DATA;
     while (size > 0) {
-        size_t piece = size;
+        size_t piece = whole_lines(text, size);
 
-        if (piece > PIECE) {
-            const char *end = memrchr(text, '\n', PIECE);
-
-            piece = end ? (size_t)(end - text) + 1 : PIECE;
-        }
         blob.value.blob.payload.bytes = (const uint8_t *)text;
         blob.value.blob.payload.length = piece;
         if (!trace_put(trace, &blob))

@@ -1,4 +1,5 @@
 /* Map files and dumps of code that programs make while they run.  */
+#include "libperf/jit_files.h"
 #include "sampler-capture/cpu/jit.h"
 
 #include <check.h>

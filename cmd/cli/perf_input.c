@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "cmd/cli/cli_input.h"
+#include "cmd/cli/perf_code.h"
 #include "cmd/cli/perf_unwind.h"
 #include "libperf/perf_trace.h"
 
@@ -22,6 +23,7 @@ struct cli_perf {
     bool has_session;
     struct cli_perf_unwind *unwind; /* opened for the first copy of a stack */
     char *kernel;                   /* symbols of the running one; NULL: not read */
+    struct cli_perf_code code;
     int copy;                       /* an input that cannot be read twice; -1: none */
 
     /* Bytes that were taken to see what the input is.  */
@@ -154,6 +156,16 @@ static const char *kernel_symbols(void *context, const uint8_t *build_id, size_t
     return *size > 0 ? perf->kernel : NULL;
 }
 
+/* ---- Code that programs made ---- */
+
+static const char *code_names(void *context, uint32_t pid, const uint64_t *addresses, size_t count,
+                              size_t *size)
+{
+    struct cli_perf *perf = context;
+
+    return cli_perf_code_names(&perf->code, is_of_this_machine(perf), pid, addresses, count, size);
+}
+
 /* ---- The input ---- */
 
 static ptrdiff_t read_source(const struct cli_perf *perf, void *buffer, size_t size)
@@ -237,6 +249,7 @@ static enum cli_exit open_trace(struct cli_perf *perf)
                                                 .find_vaddr = find_vaddr,
                                                 .unwind = unwind_stack,
                                                 .kernel_symbols = kernel_symbols,
+                                                .code_names = code_names,
                                                 .demangle = sym_demangle,
                                                 .context = perf };
     struct perf_data_error error = { .message = "" };
@@ -262,7 +275,7 @@ enum cli_exit cli_perf_open(const struct cli_perf_source *source, struct cli_per
     struct cli_perf *perf = cli_allocate(1, sizeof *perf);
     enum cli_exit status = CLI_OK;
 
-    *perf = (struct cli_perf){ .source = *source, .copy = -1 };
+    *perf = (struct cli_perf){ .source = *source, .code.path = source->path, .copy = -1 };
     *out = perf;
     if (look(perf))
         status = open_trace(perf);
@@ -279,6 +292,7 @@ void cli_perf_close(struct cli_perf *perf)
         return;
     perf_trace_close(perf->trace);
     cli_perf_unwind_close(perf->unwind);
+    cli_perf_code_release(&perf->code);
     sym_session_close(perf->session);
     if (perf->copy >= 0)
         (void)close(perf->copy);
@@ -358,6 +372,7 @@ enum cli_exit cli_perf_report(const struct cli_perf *perf)
     if (perf_trace_describe_unused(perf->trace, text, sizeof text))
         cli_note("%s: not used: %s", perf->source.label, text);
     report_early_ends(perf);
+    cli_perf_code_report(&perf->code, perf->source.label);
     if (counts->waiting_stacks)
         cli_note("%s: %s without user part, which is not in the file or follows too late",
                  perf->source.label, cli_counted(counts->waiting_stacks, "stack", "stacks"));

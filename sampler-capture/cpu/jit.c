@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/grow.h"
-#include "base/index.h"
+#include "libperf/jit_files.h"
 #include "sampler-capture/capture_modules.h"
 
 #include <fcntl.h>
@@ -23,9 +23,7 @@ struct jit_process {
     uint32_t pid, inner_pid; /* as we and as it calls it */
     uid_t user;
     int tmp, dump;       /* descriptors, owned; -1: none */
-    uint64_t *addresses; /* owned; each once */
-    size_t count, capacity;
-    struct base_index index;
+    struct jit_seen seen;
 };
 
 static void close_fd(int fd)
@@ -41,8 +39,7 @@ void jit_release(struct jit *jit)
 
         close_fd(process->tmp);
         close_fd(process->dump);
-        free(process->addresses);
-        base_index_release(&process->index);
+        jit_seen_release(&process->seen);
     }
     free(jit->processes);
     *jit = (struct jit){ .processes = NULL };
@@ -168,31 +165,10 @@ bool jit_expect(struct jit *jit, uint32_t pid, const struct perf_map *map)
 
 /* ---- What was seen ---- */
 
-static bool add_address(struct jit *jit, struct jit_process *process, uint64_t address)
-{
-    uint64_t hash = base_hash(address, 1);
-    size_t probe;
-    uint32_t at;
-
-    for (at = base_index_first(&process->index, hash, &probe); at;
-         at = base_index_next(&process->index, hash, &probe))
-        if (process->addresses[at - 1] == address)
-            return true;
-    if (jit->address_count == MAX_ADDRESSES)
-        return true;
-    if (!base_make_room(&process->addresses, &process->capacity, process->count + 1,
-                        sizeof *process->addresses) ||
-        !base_index_reserve(&process->index))
-        return false;
-    process->addresses[process->count++] = address;
-    base_index_add(&process->index, hash, (uint32_t)process->count);
-    jit->address_count++;
-    return true;
-}
-
 bool jit_saw(struct jit *jit, uint64_t koid, uint32_t pid, uint64_t address)
 {
     struct jit_process *process = find(jit, pid, koid);
+    size_t before;
 
     if (!process && jit->count >= MAX_PROCESSES)
         return true;
@@ -202,22 +178,21 @@ bool jit_saw(struct jit *jit, uint64_t koid, uint32_t pid, uint64_t address)
         return false;
     process->is_known = true;
     process->koid = koid;
-    return add_address(jit, process, address);
+    if (jit->address_count == MAX_ADDRESSES)
+        return true;
+    before = process->seen.count;
+    if (!jit_seen_add(&process->seen, address))
+        return false;
+    jit->address_count += process->seen.count - before;
+    return true;
 }
 
 /* ---- Telling ---- */
 
-static int compare(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 static bool tell_one(const struct jit_process *process, struct base_text *text, jit_tell_fn tell,
                      void *context)
 {
-    const struct jit_addresses addresses = { process->addresses, process->count };
+    const struct jit_addresses addresses = { process->seen.items, process->seen.count };
     char path[64];
     bool fine = true;
     int map;
@@ -233,8 +208,7 @@ static bool tell_one(const struct jit_process *process, struct base_text *text, 
     return fine && (text->length == 0 || tell(context, process->koid, text->bytes, text->length));
 }
 
-/* The order of addresses no longer is that of the index: nothing is seen after this but by a flight
- * recorder, which begins anew.  */
+/* A flight recorder goes on after this, and sees addresses anew.  */
 bool jit_tell(struct jit *jit, jit_tell_fn tell, void *context)
 {
     struct base_text text = { .bytes = NULL };
@@ -243,14 +217,12 @@ bool jit_tell(struct jit *jit, jit_tell_fn tell, void *context)
     for (size_t i = 0; i < jit->count && fine; i++) {
         struct jit_process *process = &jit->processes[i];
 
-        if (process->count == 0)
+        if (process->seen.count == 0)
             continue;
-        qsort(process->addresses, process->count, sizeof *process->addresses, compare);
+        jit_seen_sort(&process->seen);
         fine = tell_one(process, &text, tell, context);
-        jit->address_count -= process->count;
-        process->count = 0;
-        base_index_release(&process->index);
-        process->index = (struct base_index){ .slots = NULL };
+        jit->address_count -= process->seen.count;
+        jit_seen_release(&process->seen);
     }
     base_text_release(&text);
     return fine;

@@ -5,12 +5,11 @@
  * there, and read when the capture ends; of their functions those are told that samples were
  * taken in.
  *
- * What is in these files is hostile: they are read up to a bound, only if they are regular files of
- * the process's user or root, and numbers and lengths are checked.  */
+ * What is in these files is hostile: they are read only if they are regular files of the process's
+ * user or root, and as libperf/jit_files.h says.  */
 #ifndef CPU_JIT_H
 #define CPU_JIT_H
 
-#include "base/text.h"
 #include "sampler-capture/perf_record.h"
 
 #include <stdbool.h>
@@ -42,18 +41,5 @@ typedef bool (*jit_tell_fn)(void *context, uint64_t koid, const char *lines, siz
 bool jit_tell(struct jit *jit, jit_tell_fn tell, void *context);
 
 void jit_release(struct jit *jit);
-
-/* ---- The files ---- */
-
-/* Addresses in order.  */
-struct jit_addresses {
-    const uint64_t *items;
-    size_t count;
-};
-
-/* Add lines about the functions of a map file, or a dump, that have any of the addresses.  What
- * makes no sense is left out, and ends a dump.  False: no memory.  */
-bool jit_read_map(int fd, const struct jit_addresses *addresses, struct base_text *out);
-bool jit_read_dump(int fd, const struct jit_addresses *addresses, struct base_text *out);
 
 #endif /* CPU_JIT_H */

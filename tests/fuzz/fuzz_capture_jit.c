@@ -1,4 +1,4 @@
-/* Map files and dumps of code that programs make while they run: sampler-capture/cpu/jit_files.c.
+/* Map files and dumps of code that programs make while they run: libperf/jit_files.c.
  *
  * The first byte chooses which; the next 32 are addresses that were seen, the rest is the file.
  *
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sampler-capture/cpu/jit.h"
+#include "libperf/jit_files.h"
 #include "tests/fuzz/support.h"
 
 #define FIXED 33

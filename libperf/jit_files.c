@@ -1,6 +1,6 @@
 /* jit_files.c - perf's map files and dumps (tools/perf/Documentation/jit-interface.txt and
  * jitdump-specification.txt of the kernel).  */
-#include "sampler-capture/cpu/jit.h"
+#include "libperf/jit_files.h"
 
 #include "base/bisect.h"
 #include "base/grow.h"
@@ -16,6 +16,50 @@
 #define MAX_TEXT  ((size_t)64 << 20)    /* that is made of one */
 #define MAX_LINE  4096
 #define MAX_NAME  2048
+
+/* ---- Addresses that were seen ---- */
+
+bool jit_seen_add(struct jit_seen *seen, uint64_t address)
+{
+    uint64_t hash = base_hash(address, 1);
+    size_t probe;
+    uint32_t at;
+
+    for (at = base_index_first(&seen->index, hash, &probe); at;
+         at = base_index_next(&seen->index, hash, &probe))
+        if (seen->items[at - 1] == address)
+            return true;
+    if (!base_make_room(&seen->items, &seen->capacity, seen->count + 1, sizeof *seen->items) ||
+        !base_index_reserve(&seen->index))
+        return false;
+    seen->items[seen->count++] = address;
+    base_index_add(&seen->index, hash, (uint32_t)seen->count);
+    return true;
+}
+
+static int compare(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+void jit_seen_sort(struct jit_seen *seen)
+{
+    if (seen->count > 0)
+        qsort(seen->items, seen->count, sizeof *seen->items, compare);
+    base_index_release(&seen->index);
+    seen->index = (struct base_index){ .slots = NULL };
+}
+
+void jit_seen_release(struct jit_seen *seen)
+{
+    free(seen->items);
+    base_index_release(&seen->index);
+    *seen = (struct jit_seen){ .items = NULL };
+}
+
+/* ---- Functions ---- */
 
 /* Whether one of the addresses is in [start, start + size]: a return address may be the first byte
  * behind a call at the end.  */
