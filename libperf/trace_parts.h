@@ -107,7 +107,6 @@ struct perf_trace {
     uint32_t clock;        /* index + 1 of the event that is the CPU's clock; 0: none */
     uint64_t period_ns;    /* of the clock */
     uint64_t lost, throttled, sideband;
-    bool losses_written;
 
     struct trace_module *modules;
     size_t module_count, module_capacity;

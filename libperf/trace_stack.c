@@ -12,12 +12,9 @@
 
 /* Markers in callchains (enum perf_callchain_context).  */
 #define CONTEXT_HV            ((uint64_t)-32)
-#define CONTEXT_KERNEL        ((uint64_t)-128)
 #define CONTEXT_USER          ((uint64_t)-512)
 #define CONTEXT_USER_DEFERRED ((uint64_t)-640)
 #define CONTEXT_GUEST         ((uint64_t)-2048)
-#define CONTEXT_GUEST_KERNEL  ((uint64_t)-2176)
-#define CONTEXT_GUEST_USER    ((uint64_t)-2560)
 #define CONTEXT_FIRST         ((uint64_t)-4095)
 
 #define BRANCH_CALL_STACK (UINT64_C(1) << 11) /* PERF_SAMPLE_BRANCH_CALL_STACK */

@@ -207,8 +207,8 @@ struct sym_cache_writer {
     size_t index_count, index_capacity;
     uint64_t start, limit; /* of the current group of rows */
     struct row last;
-    uint32_t lowest_node, highest_node; /* in the current group of rows */
-    uint32_t lowest_function;           /* in the current group of nodes */
+    uint32_t lowest_node;     /* in the current group of rows */
+    uint32_t lowest_function; /* in the current group of nodes */
     uint32_t node_count;
     uint32_t root;       /* function of the last range's real function + 1 */
     uint64_t name_bytes; /* of all functions and files, each for itself */

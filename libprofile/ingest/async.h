@@ -29,7 +29,7 @@ struct ingest_async {
     size_t group_count, group_capacity;
     struct base_index group_index;
     uint32_t *next_free; /* [track] */
-    size_t next_free_count, next_free_capacity;
+    size_t next_free_capacity;
     struct open_async *slices;
     size_t slice_count, slice_capacity, open_count;
     uint32_t free_slice;        /* 0 none */

@@ -119,7 +119,6 @@ struct adding {
     struct counters *counters;
     const struct counters_range *range;
     bool has_types;
-    sqlite3_int64 first_cpu; /* the only one if cpu_count is 1 */
 };
 
 /* A number in place of NULL, which is what sqlite3_value_int64() gives.  */
