@@ -42,8 +42,8 @@ bool trace_name_code(struct perf_trace *trace)
         if (process->seen.count == 0 || trace_process_of(trace, process->pid) != process)
             continue;
         jit_seen_sort(&process->seen);
-        lines = trace->options.code_names(trace->options.context, process->pid,
-                                          process->seen.items, process->seen.count, &size);
+        lines = trace->options.code_names(trace->options.context, process->pid, process->seen.items,
+                                          process->seen.count, &size);
         good = !lines || trace_put_code(trace, "code_symbols", process->koid, time_ns, lines, size);
         jit_seen_release(&process->seen);
     }

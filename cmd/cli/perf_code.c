@@ -45,8 +45,8 @@ static int find_map(struct cli_perf_code *code, bool is_local, uint32_t pid, cha
     int folder = strcmp(code->path, "-") == 0 ? -1 : (int)(base_name(code->path) - code->path);
     int fd = -1;
 
-    if (folder >= 0 && snprintf(path, size, "%.*sperf-%" PRIu32 ".map", folder, code->path, pid) <
-                           (int)size)
+    if (folder >= 0 &&
+        snprintf(path, size, "%.*sperf-%" PRIu32 ".map", folder, code->path, pid) < (int)size)
         fd = open_map(code, path);
     if (fd < 0 && is_local) {
         (void)snprintf(path, size, "/tmp/perf-%" PRIu32 ".map", pid);

@@ -16,9 +16,9 @@
 struct cli_perf_code {
     const char *path; /* of the perf.data file, borrowed; "-" has nothing beside it */
     struct base_text lines;
-    char *first;      /* the first file that was used, owned; NULL: none */
-    size_t files;     /* that were used */
-    char *foreign;    /* the first that belongs to somebody else, owned; NULL: none */
+    char *first;   /* the first file that was used, owned; NULL: none */
+    size_t files;  /* that were used */
+    char *foreign; /* the first that belongs to somebody else, owned; NULL: none */
     size_t foreigners;
 };
 

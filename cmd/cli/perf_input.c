@@ -24,7 +24,7 @@ struct cli_perf {
     struct cli_perf_unwind *unwind; /* opened for the first copy of a stack */
     char *kernel;                   /* symbols of the running one; NULL: not read */
     struct cli_perf_code code;
-    int copy;                       /* an input that cannot be read twice; -1: none */
+    int copy; /* an input that cannot be read twice; -1: none */
 
     /* Bytes that were taken to see what the input is.  */
     uint8_t start[PERF_DATA_FORM_BYTES];

@@ -22,7 +22,7 @@ struct jit_process {
     bool is_known;
     uint32_t pid, inner_pid; /* as we and as it calls it */
     uid_t user;
-    int tmp, dump;       /* descriptors, owned; -1: none */
+    int tmp, dump; /* descriptors, owned; -1: none */
     struct jit_seen seen;
 };
 

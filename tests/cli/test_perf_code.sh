@@ -20,9 +20,9 @@ fi
 # share FILE NAME: of the samples that are in the function, in percent
 share() {
     status=0
-    fxt2pprof -f folded --sample-type samples "$1" >folded 2>err || status=$?
+    fxt2pprof -f folded --sample-type samples "$1" >stacks 2>err || status=$?
     [ $status -eq 0 ] || fail "$1: status $status: $(cat err)"
-    awk -v wanted="$2" '{ all += $NF; if (index($0, wanted)) found += $NF } END { printf "%d\n", all ? 100 * found / all : 0 }' folded
+    awk -v wanted="$2" '{ all += $NF; if (index($0, wanted)) found += $NF } END { printf "%d\n", all ? 100 * found / all : 0 }' stacks
 }
 
 # ---- Map files ----
@@ -30,21 +30,21 @@ share() {
 "${CC:-cc}" -O1 -g -o jit "$ROOT/testdata/capture/made_code.c"
 perf record -q -e cpu-clock -F 999 -g -o perf.data -- ./jit one >path 2>err || fail "perf: $(cat err)"
 map=$(cat path)
-[ "$(share perf.data 'Made:one at run time')" -ge 90 ] || fail "/tmp: $(cat folded err)"
+[ "$(share perf.data 'Made:one at run time')" -ge 90 ] || fail "/tmp: $(cat stacks err)"
 grep -qF "perf.data: code made at run time has names from $map" err || fail "$(cat err)"
 
 # As many samples as perf gives the function, by itself.
 perf script -i perf.data -F ip,sym -G 2>/dev/null | grep -c 'Made:one at run time' >theirs
-awk '/Made:one at run time [0-9]*$/ { found += $NF } END { print found + 0 }' folded >ours
+awk '/Made:one at run time [0-9]*$/ { found += $NF } END { print found + 0 }' stacks >ours
 cmp -s ours theirs || fail "$(cat ours) samples, perf has $(cat theirs)"
 
 # Beside the file, whatever the recording's machine; in the trace and the store that are made of it.
 mv "$map" .
-[ "$(share perf.data 'Made:one at run time')" -ge 90 ] || fail "beside it: $(cat folded err)"
+[ "$(share perf.data 'Made:one at run time')" -ge 90 ] || fail "beside it: $(cat stacks err)"
 grep -qF "perf.data: code made at run time has names from $(basename "$map")" err || fail "$(cat err)"
 mkdir other
 mv perf.data "$(basename "$map")" other/
-[ "$(share other/perf.data 'Made:one at run time')" -ge 90 ] || fail "in a folder: $(cat folded err)"
+[ "$(share other/perf.data 'Made:one at run time')" -ge 90 ] || fail "in a folder: $(cat stacks err)"
 fxtcat convert other/perf.data -o made.fxt 2>err || fail "$(cat err)"
 fxtq import -q other/perf.data -o made.fxtq 2>err || fail "$(cat err)"
 ! grep -aq 'never called' made.fxt || fail "a function is in the trace that is in no sample"
@@ -62,7 +62,7 @@ ln -s true.map "other/$(basename "$map")"
 rm "other/$(basename "$map")"
 mkdir "other/$(basename "$map")"
 [ "$(share other/perf.data 'Made:one')" -eq 0 ] || fail "a folder has names"
-[ "$(share made.fxt 'Made:one at run time')" -ge 90 ] || fail "converted: $(cat folded err)"
+[ "$(share made.fxt 'Made:one at run time')" -ge 90 ] || fail "converted: $(cat stacks err)"
 fxtq made.fxtq "SELECT name FROM frame_name" -f csv >names 2>err || fail "$(cat err)"
 grep -q 'Made:one at run time' names || fail "not in the store: $(cat names)"
 
@@ -132,9 +132,9 @@ END
 "${CC:-cc}" -O1 -g -o dump dump.c
 perf record -q -k CLOCK_MONOTONIC -e cpu-clock -F 999 -g -o dump.data -- ./dump 2>err || fail "perf: $(cat err)"
 if perf inject --jit -i dump.data -o injected.data >err 2>&1 && ls jitted-*.so >/dev/null 2>&1; then
-    [ "$(share injected.data dumped_function)" -ge 90 ] || fail "injected: $(cat folded err)"
+    [ "$(share injected.data dumped_function)" -ge 90 ] || fail "injected: $(cat stacks err)"
     perf script -i injected.data -F ip,sym -G 2>/dev/null | grep -c dumped_function >theirs
-    awk '/dumped_function [0-9]*$/ { found += $NF } END { print found + 0 }' folded >ours
+    awk '/dumped_function [0-9]*$/ { found += $NF } END { print found + 0 }' stacks >ours
     cmp -s ours theirs || fail "injected: $(cat ours) samples, perf has $(cat theirs)"
 else
     echo "perf inject --jit does not work here: $(head -n 1 err)"
