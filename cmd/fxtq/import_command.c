@@ -306,7 +306,6 @@ static enum cli_exit import_trace(struct settings *settings, struct store *store
 
 /* ---- One profile ---- */
 
-/* What importing came to; the exit status.  */
 /* After a message: which option lifts the limit that it is about, if it is about one.  */
 static void note_limit(const char *message)
 {

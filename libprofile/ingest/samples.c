@@ -535,6 +535,27 @@ static const char *name_of_nowhere(const struct profile_ingest *ingest, uint32_t
     return ingest->processes[process - 1].segments ? PROFILE_ANONYMOUS : PROFILE_UNKNOWN;
 }
 
+/* *out becomes the frame of raw frame i, whose mapping is known.  */
+static enum profile_status make_frame(struct profile_ingest *ingest, size_t i,
+                                      const struct map_query *mapped, profile_id *out,
+                                      bool *anonymous, struct profile_error *error)
+{
+    const struct raw_frame *raw = &ingest->samples->frames[i];
+    uint32_t process = ingest->samples->spaces[raw->space - 1].process_id;
+    const char *name = name_of_nowhere(ingest, raw->space);
+    struct profile_line line = {
+        .function = ingest_code_find(ingest, process, raw->address, mapped->module != 0),
+    };
+
+    *anonymous = mapped->module == 0 && line.function == 0 && strcmp(name, PROFILE_ANONYMOUS) == 0;
+    if (line.function)
+        return profile_stacks_named_frame_in(ingest->stacks, mapped->module, &line, 1, out, error);
+    if (mapped->module)
+        return profile_stacks_address_frame(ingest->stacks, mapped->module, mapped->vaddr, out,
+                                            error);
+    return profile_stacks_function_frame(ingest->stacks, name, strlen(name), out, error);
+}
+
 /* final_frames[i - 1] becomes the frame of raw frame i.  */
 static enum profile_status make_frames(struct profile_ingest *ingest, profile_id *final_frames,
                                        bool *anonymous, struct profile_error *error)
@@ -563,27 +584,9 @@ static enum profile_status make_frames(struct profile_ingest *ingest, profile_id
         by_frame[queries[i].frame] = queries[i];
     /* In the order of the raw frames: ids must not depend on how queries were sorted.  */
     for (size_t i = 0; i < samples->frame_count && status == PROFILE_OK; i++) {
-        struct profile_line line = { .function = 0 };
-        const char *name;
-
         final_frames[i] = samples->frames[i].final;
-        if (final_frames[i])
-            continue;
-        line.function = ingest_code_find(ingest,
-                                         samples->spaces[samples->frames[i].space - 1].process_id,
-                                         samples->frames[i].address, by_frame[i].module != 0);
-        name = name_of_nowhere(ingest, samples->frames[i].space);
-        anonymous[i] = by_frame[i].module == 0 && line.function == 0 &&
-                       strcmp(name, PROFILE_ANONYMOUS) == 0;
-        if (line.function)
-            status = profile_stacks_named_frame_in(ingest->stacks, by_frame[i].module, &line, 1,
-                                                   &final_frames[i], error);
-        else if (by_frame[i].module)
-            status = profile_stacks_address_frame(ingest->stacks, by_frame[i].module,
-                                                  by_frame[i].vaddr, &final_frames[i], error);
-        else
-            status = profile_stacks_function_frame(ingest->stacks, name, strlen(name),
-                                                   &final_frames[i], error);
+        if (!final_frames[i])
+            status = make_frame(ingest, i, &by_frame[i], &final_frames[i], &anonymous[i], error);
     }
     free(queries);
     free(by_frame);

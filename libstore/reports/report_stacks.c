@@ -101,28 +101,11 @@ static void add_named(const struct report_query *query, struct base_text *sql)
                    query->by->expression, query->by->has_lines ? "s.line" : "NULL");
 }
 
-static void add_plain_top(const struct report_query *query, struct base_text *sql)
+/* totals, places, selves: what each key costs with and without its callees, and where it is.  */
+static void add_key_sums(const struct report_query *query, const char *key, struct base_text *sql)
 {
     bool lines = query->by->has_lines;
-    const char *key = lines ? "name, file, line" : "name";
-    const char *amount = query->counts ? "n" : "value";
 
-    base_text_adds(sql,
-                   "-- Plain SQL: it walks every stack, and may take 15 s where the report takes a "
-                   "fraction of one.\nWITH RECURSIVE ");
-    add_picked(query, sql);
-    base_text_adds(sql, ",\nsums(callsite_id, amount) AS (\n  SELECT callsite_id, sum(");
-    base_text_adds(sql, amount);
-    base_text_adds(sql, ") FROM picked WHERE callsite_id <> 0 GROUP BY 1),\n");
-    add_named(query, sql);
-    base_text_adds(
-        sql,
-        ",\nup(leaf, at) AS (\n"
-        "  SELECT callsite_id, callsite_id FROM sums\n  UNION ALL\n"
-        "  SELECT up.leaf, c.parent_id FROM up JOIN callsite AS c ON c.id = up.at\n"
-        "  WHERE c.parent_id IS NOT NULL),\n"
-        "touched(leaf, frame_id) AS (\n"
-        "  SELECT DISTINCT up.leaf, c.frame_id FROM up JOIN callsite AS c ON c.id = up.at),\n");
     base_text_addf(sql,
                    "totals(%s, total) AS (\n"
                    "  SELECT %s, sum(amount) FROM (\n"
@@ -139,6 +122,29 @@ static void add_plain_top(const struct report_query *query, struct base_text *sq
         "  SELECT %s, sum(amount) FROM sums JOIN callsite AS c ON c.id = sums.callsite_id\n"
         "  JOIN named ON named.frame_id = c.frame_id AND named.inline_depth = 0 GROUP BY %s),\n",
         key, key, key);
+}
+
+static void add_plain_top(const struct report_query *query, struct base_text *sql)
+{
+    bool lines = query->by->has_lines;
+
+    base_text_adds(sql,
+                   "-- Plain SQL: it walks every stack, and may take 15 s where the report takes a "
+                   "fraction of one.\nWITH RECURSIVE ");
+    add_picked(query, sql);
+    base_text_adds(sql, ",\nsums(callsite_id, amount) AS (\n  SELECT callsite_id, sum(");
+    base_text_adds(sql, query->counts ? "n" : "value");
+    base_text_adds(sql, ") FROM picked WHERE callsite_id <> 0 GROUP BY 1),\n");
+    add_named(query, sql);
+    base_text_adds(
+        sql,
+        ",\nup(leaf, at) AS (\n"
+        "  SELECT callsite_id, callsite_id FROM sums\n  UNION ALL\n"
+        "  SELECT up.leaf, c.parent_id FROM up JOIN callsite AS c ON c.id = up.at\n"
+        "  WHERE c.parent_id IS NOT NULL),\n"
+        "touched(leaf, frame_id) AS (\n"
+        "  SELECT DISTINCT up.leaf, c.frame_id FROM up JOIN callsite AS c ON c.id = up.at),\n");
+    add_key_sums(query, lines ? "name, file, line" : "name", sql);
     base_text_addf(sql,
                    "top(name, file, line, module, self, total) AS (\n"
                    "  SELECT t.name, %s, a_module, coalesce(self, 0), total\n"

@@ -309,33 +309,40 @@ static bool explain_target(struct events_error *error, const struct events_targe
     return false;
 }
 
-static void explain(struct events_error *error, int cause, const struct events_config *config,
-                    const struct events_target *target)
+/* EACCES or EPERM.  */
+static void explain_refusal(struct events_error *error, int cause, bool kernel,
+                            const struct events_target *target)
 {
-    bool kernel = config->kernel, has_copies = config->copies.bytes[COPIES_SMALL] > 0;
     long paranoid = read_number(PARANOID, -1);
 
-    error->cause = cause;
-    if ((cause == EACCES || cause == EPERM) && kernel && paranoid > 1)
+    if (kernel && paranoid > 1)
         (void)snprintf(error->message, sizeof error->message,
                        "kernel.perf_event_paranoid is %ld, which keeps users from measuring the "
                        "kernel; as root, 'sysctl kernel.perf_event_paranoid=1' allows it, or run "
                        "sampler-capture with CAP_PERFMON",
                        paranoid);
-    else if ((cause == EACCES || cause == EPERM) && paranoid > 2)
+    else if (paranoid > 2)
         (void)snprintf(error->message, sizeof error->message,
                        "kernel.perf_event_paranoid is %ld, which keeps users from measuring their "
                        "own programs; as root, 'sysctl kernel.perf_event_paranoid=2' allows it, or "
                        "run sampler-capture with CAP_PERFMON",
                        paranoid);
-    else if ((cause == EACCES || cause == EPERM) && explain_target(error, target, paranoid))
-        return;
-    else if (cause == EACCES || cause == EPERM)
+    else if (!explain_target(error, target, paranoid))
         (void)snprintf(error->message, sizeof error->message,
                        "perf_event_open: %s although kernel.perf_event_paranoid is %ld; containers "
                        "forbid it unless started with CAP_PERFMON or a seccomp profile that allows "
                        "it",
                        strerror(cause), paranoid);
+}
+
+static void explain(struct events_error *error, int cause, const struct events_config *config,
+                    const struct events_target *target)
+{
+    bool has_copies = config->copies.bytes[COPIES_SMALL] > 0;
+
+    error->cause = cause;
+    if (cause == EACCES || cause == EPERM)
+        explain_refusal(error, cause, config->kernel, target);
     else if (counter_is_hardware(config->counter) && target &&
              (cause == ENOENT || cause == EOPNOTSUPP || cause == ENODEV || cause == EINVAL))
         (void)snprintf(error->message, sizeof error->message,
