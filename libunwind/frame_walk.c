@@ -15,8 +15,22 @@ struct remembered {
     uint32_t rule;
 };
 
+/* A way on which code of no object returns.  It holds as long as the code around it is the
+ * same.  */
+#define WAY_BITS 10
+
+struct remembered_way {
+    uint64_t address;
+    size_t size; /* of code; 0: none is remembered */
+    uint8_t code[RETURN_LINE];
+    struct return_path path;
+    bool is_known; /* else there is no way */
+};
+
 struct unwind_walker {
     struct remembered kept[1 << MEMORY_BITS];
+    struct remembered_way *ways;  /* owned; NULL until code of no object is met */
+    struct return_search *search; /* owned; likewise */
 };
 
 enum unwind_status unwind_walker_open(struct unwind_walker **out, struct unwind_error *error)
@@ -28,10 +42,16 @@ enum unwind_status unwind_walker_open(struct unwind_walker **out, struct unwind_
 void unwind_walker_forget(struct unwind_walker *walker)
 {
     memset(walker->kept, 0, sizeof walker->kept);
+    free(walker->ways);
+    walker->ways = NULL;
 }
 
 void unwind_walker_close(struct unwind_walker *walker)
 {
+    if (!walker)
+        return;
+    free(walker->ways);
+    return_search_close(walker->search);
     free(walker);
 }
 
@@ -364,75 +384,111 @@ static enum step step_by_pointer(struct walk *walk)
 
 /* ---- Code of no object ---- */
 
-/* The registers as they are when the code takes its return address.  */
-static enum step take_steps(struct walk *walk, const struct return_path *path, uint64_t *pointer)
+/* Room for what is remembered.  NULL: no memory.  */
+static struct remembered_way *way_of(struct unwind_walker *walker, uint64_t pc)
 {
-    unsigned frame = walk->machine->frame_pointer;
+    if (!walker->ways)
+        walker->ways = calloc((size_t)1 << WAY_BITS, sizeof *walker->ways);
+    if (!walker->search)
+        walker->search = return_search_open();
+    if (!walker->ways || !walker->search)
+        return NULL;
+    return &walker->ways[pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - WAY_BITS)];
+}
 
-    *pointer = stack_pointer(walk);
-    for (size_t i = 0; i < path->count; i++) {
-        const struct return_step *step = &path->steps[i];
-        uint64_t value;
+/* The way on which the code at the program counter returns; NULL: none is seen.  False: no
+ * memory.  */
+static bool find_way(const struct walk *walk, const struct return_path **out)
+{
+    const struct unwind_map *map = walk->map;
+    const struct return_code code = { map->read_code, map->context, walk->place.start,
+                                      walk->place.limit };
+    uint8_t bytes[RETURN_LINE];
+    size_t size = map->read_code(map->context, walk->pc & ~(uint64_t)(RETURN_LINE - 1), bytes,
+                                 sizeof bytes);
+    struct remembered_way *way;
 
-        switch (step->kind) {
-        case RETURN_ADD:
-            *pointer += (uint64_t)step->amount;
-            break;
-        case RETURN_TO_FRAME:
-            if (!is_known(walk, frame))
-                return STEP_NO_TABLE;
-            *pointer = walk->registers[frame];
-            break;
-        case RETURN_POP:
-            if (!read_word(walk, *pointer, &value))
-                return STEP_SHORT;
-            set_register(walk, step->number, true, value);
-            *pointer += 8;
-            break;
-        }
+    *out = NULL;
+    if (size == 0 || size > sizeof bytes)
+        return true;
+    way = way_of(walk->walker, walk->pc);
+    if (!way)
+        return false;
+    if (way->address != walk->pc || way->size != size || memcmp(way->code, bytes, size) != 0) {
+        way->address = walk->pc;
+        way->size = size;
+        memcpy(way->code, bytes, size);
+        way->is_known = return_path_find(walk->walker->search, &code, walk->pc, &way->path);
     }
-    return STEP_DONE;
+    if (way->is_known)
+        *out = &way->path;
+    return true;
+}
+
+/* False: it is not known.  */
+static bool value_of(struct walk *walk, const struct return_value *value, uint64_t *out)
+{
+    unsigned base = value->of_frame ? walk->machine->frame_pointer : walk->machine->stack_pointer;
+
+    switch (value->kind) {
+    case RETURN_SAME:
+        *out = walk->registers[value->number];
+        return is_known(walk, value->number);
+    case RETURN_VALUE:
+        *out = walk->registers[base] + (uint64_t)value->offset;
+        return is_known(walk, base);
+    case RETURN_SAVED:
+        return is_known(walk, base) &&
+               read_word(walk, walk->registers[base] + (uint64_t)value->offset, out);
+    case RETURN_UNKNOWN:
+        break;
+    }
+    return false;
 }
 
 /* Do what the code will do.  Registers change only if the return address is found.  */
 static enum step follow_return_path(struct walk *walk, const struct return_path *path)
 {
     struct walk after = *walk;
-    uint64_t before = stack_pointer(walk), pointer, pc;
-    enum step step = take_steps(&after, path, &pointer);
+    struct unwind_place place = { .kind = UNWIND_PLACE_NOTHING };
+    uint64_t before = stack_pointer(walk), pointer;
 
-    walk->ran_short = after.ran_short;
-    if (step != STEP_DONE)
-        return step;
-    if (pointer < before || pointer - before > MAX_FRAME)
+    if (!value_of(walk, &path->back, &pointer) || pointer < before ||
+        pointer - before > MAX_FRAME || pointer % 8 != 0)
         return STEP_NO_TABLE;
-    if (!read_word(walk, pointer, &pc))
+    if (!read_word(walk, pointer, &after.pc))
         return STEP_SHORT;
+    walk->map->find(walk->map->context, after.pc - 1, &place);
+    if (place.kind == UNWIND_PLACE_NOTHING && after.pc != 0)
+        return STEP_NO_TABLE;
+    for (unsigned i = 0; i < RETURN_REGISTERS; i++) {
+        uint64_t value = 0;
+        bool known = value_of(walk, &path->each[i], &value);
+
+        set_register(&after, i, known, value);
+    }
+    set_register(&after, walk->machine->stack_pointer, true, pointer + 8 + (uint64_t)path->popped);
+    after.is_exact = false;
+    after.found = UNWIND_FOUND_RETURN_PATH;
     *walk = after;
-    set_register(walk, walk->machine->stack_pointer, true, pointer + 8);
-    walk->pc = pc;
-    walk->is_exact = false;
-    walk->found = UNWIND_FOUND_RETURN_PATH;
     return STEP_DONE;
 }
 
-/* The instructions with which it returns say where the return address is; frame pointers, where it
- * does something else before.  */
-static enum step step_other(struct walk *walk)
+/* The instructions on the way to where it returns say where the return address is; frame pointers,
+ * where no such way is seen.  False: no memory.  */
+static bool step_other(struct walk *walk, enum step *result)
 {
-    uint8_t code[RETURN_MAX_BYTES];
-    const struct unwind_map *map = walk->map;
-    struct return_path path;
-    enum step step = STEP_NO_TABLE;
-    size_t size;
+    const struct return_path *path = NULL;
 
-    if (walk->machine != &unwind_machines[UNWIND_X86_64] || !map->read_code ||
-        !is_known(walk, walk->machine->stack_pointer))
-        return step_by_pointer(walk);
-    size = map->read_code(map->context, walk->pc, code, sizeof code);
-    if (size <= sizeof code && return_path_read(code, size, &path))
-        step = follow_return_path(walk, &path);
-    return step == STEP_NO_TABLE ? step_by_pointer(walk) : step;
+    *result = STEP_NO_TABLE;
+    if (walk->machine == &unwind_machines[UNWIND_X86_64] && walk->map->read_code &&
+        is_known(walk, walk->machine->stack_pointer) && !find_way(walk, &path))
+        return false;
+    if (path)
+        *result = follow_return_path(walk, path);
+    if (*result == STEP_NO_TABLE)
+        *result = step_by_pointer(walk);
+    return true;
 }
 
 /* ---- Frames ---- */
@@ -466,10 +522,8 @@ static bool step_uncovered(struct walk *walk, uint64_t vaddr, enum step *result)
 {
     uint32_t rule = RULE_NONE;
 
-    if (walk->place.kind == UNWIND_PLACE_OTHER) {
-        *result = step_other(walk);
-        return true;
-    }
+    if (walk->place.kind == UNWIND_PLACE_OTHER)
+        return step_other(walk, result);
     if (!walk->is_exact && !rule_at(walk, vaddr + 1, &rule))
         return false;
     *result = rule >= RULE_FIRST ? STEP_OUTERMOST : step_by_pointer(walk);

@@ -1,124 +1,470 @@
-/* return_path.c - the instructions with which x86-64 code returns, read from the code itself.
+/* return_path.c - where the return address of x86-64 code is, read from the code itself.
  *
- * Code without tables often has no frame pointer either: trampolines that are copied to executable
- * memory while a program runs, such as those of CPython, move the stack pointer, call, move it back
- * and return.  What follows the call says where the return address is.  */
+ * Code without tables often has no frame pointer either: trampolines that CPython copies, and what
+ * Java's compiler makes.  But each instruction up to the return says what it does to the stack
+ * pointer and to the registers that callers want back.  Any way to a return will do: wherever a
+ * function returns, its stack pointer is the same.
+ *
+ * A loop without end has no way out.  Then a way from the beginning of the function says the same:
+ * before the address, bytes are looked for that set up a frame, and the code behind them must lead
+ * to the address.  */
 #include "libunwind/unwind_internal.h"
+#include "libunwind/x86_code.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* Instructions that change neither stack nor saved registers.  */
-static size_t skipped(const uint8_t *code, size_t size)
-{
-    static const struct {
-        uint8_t length, bytes[4];
-    } known[] = {
-        { 1, { 0x90 } },                   /* nop */
-        { 2, { 0x66, 0x90 } },             /* nop */
-        { 4, { 0xf3, 0x0f, 0x1e, 0xfa } }, /* endbr64 */
-        { 3, { 0xc5, 0xf8, 0x77 } },       /* vzeroupper */
-    };
+enum { RSP = 4, RBP = 5, DWARF_RBP = 6 };
 
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (known[i].length <= size && memcmp(code, known[i].bytes, known[i].length) == 0)
-            return known[i].length;
-    return 0;
-}
+#define MOST_CODES      8000       /* instructions looked at */
+#define MOST_BRANCHES   256        /* that wait for their turn */
+#define MOST_BACK       (32 << 10) /* bytes before the code that are searched for a beginning */
+#define MOST_BEGINNINGS 8
+#define MOST_SLOTS      4
+#define VISITED_BITS    14 /* of a set that is never more than half full */
 
-/* A byte with its sign.  */
-static int64_t signed8(uint8_t byte)
-{
-    return (int64_t)(byte ^ 0x80U) - 0x80;
-}
+/* What was stored below the first stack pointer.  */
+struct slot {
+    int64_t offset;
+    struct return_value value;
+};
 
-static int64_t signed32(const uint8_t *bytes)
-{
-    return (int32_t)((uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-                     (uint32_t)bytes[3] << 24);
-}
+/* What the registers hold.  */
+struct state {
+    uint64_t address;
+    bool is_popped; /* the last instruction has popped the frame pointer */
+    struct return_value each[RETURN_REGISTERS]; /* by the numbers of the encoding */
+    struct slot slots[MOST_SLOTS];
+    size_t slot_count;
+};
 
-/* add $N, %rsp; lea N(%rsp), %rsp; mov %rbp, %rsp.  */
-static size_t moved(const uint8_t *code, size_t size, struct return_step *step)
+struct return_search {
+    const struct return_code *code;
+    uint64_t line_at; /* RETURN_LINE bytes of code are kept */
+    size_t line_size;
+    uint8_t line[RETURN_LINE];
+    uint64_t visited[1 << VISITED_BITS];
+    struct state waiting[MOST_BRANCHES];
+    size_t waiting_count;
+    bool returns, leaves; /* a return was found, or a jump out of the function */
+};
+
+/* ---- Code ---- */
+
+/* Up to size bytes.  */
+static size_t read_code(struct return_search *search, uint64_t address, uint8_t *bytes, size_t size)
 {
-    if (size < 3 || code[0] != 0x48)
-        return 0;
-    step->kind = RETURN_ADD;
-    if (size >= 4 && code[1] == 0x83 && code[2] == 0xc4) {
-        step->amount = signed8(code[3]);
-        return 4;
+    const struct return_code *code = search->code;
+    size_t got = 0;
+
+    while (got < size && address + got >= code->start && address + got < code->limit) {
+        uint64_t at = (address + got) & ~(uint64_t)(RETURN_LINE - 1);
+        size_t offset = (size_t)(address + got - at), more;
+
+        if (search->line_size == 0 || search->line_at != at) {
+            search->line_at = at;
+            search->line_size = code->read(code->context, at, search->line, RETURN_LINE);
+        }
+        if (search->line_size > RETURN_LINE || offset >= search->line_size)
+            break;
+        more = search->line_size - offset < size - got ? search->line_size - offset : size - got;
+        memcpy(bytes + got, search->line + offset, more);
+        got += more;
     }
-    if (size >= 7 && code[1] == 0x81 && code[2] == 0xc4) {
-        step->amount = signed32(code + 3);
-        return 7;
-    }
-    if (size >= 5 && code[1] == 0x8d && code[2] == 0x64 && code[3] == 0x24) {
-        step->amount = signed8(code[4]);
-        return 5;
-    }
-    if (size >= 8 && code[1] == 0x8d && code[2] == 0xa4 && code[3] == 0x24) {
-        step->amount = signed32(code + 4);
-        return 8;
-    }
-    step->kind = RETURN_TO_FRAME;
-    return (code[1] == 0x89 && code[2] == 0xec) || (code[1] == 0x8b && code[2] == 0xe5) ? 3 : 0;
+    return got;
 }
 
-/* pop, for all registers but the stack pointer.  */
-static size_t popped(const uint8_t *code, size_t size, struct return_step *step)
+/* Where an address is in the set, or belongs.  */
+static uint64_t *visited(struct return_search *search, uint64_t address)
 {
-    static const uint8_t dwarf_numbers[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
-    size_t prefix = size >= 2 && code[0] == 0x41;
-    unsigned number = code[prefix] - 0x58U;
+    uint64_t mask = (1 << VISITED_BITS) - 1;
+    uint64_t i = address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - VISITED_BITS);
 
-    if (number > 7 || (prefix == 0 && number == 4))
-        return 0;
-    step->kind = RETURN_POP;
-    step->number = prefix ? number + 8 : dwarf_numbers[number];
-    return prefix + 1;
+    while (search->visited[i] != 0 && search->visited[i] != address)
+        i = (i + 1) & mask;
+    return &search->visited[i];
 }
 
-static size_t returned(const uint8_t *code, size_t size)
-{
-    size_t prefix = size >= 2 && code[0] == 0xf3;
+/* ---- Values ---- */
 
-    if (size >= 3 && code[0] == 0xc2)
-        return 3;
-    return code[prefix] == 0xc3 ? prefix + 1 : 0;
+static const struct return_value unknown = { .kind = RETURN_UNKNOWN };
+
+/* An address is what a register held plus a number.  */
+static struct return_value moved(struct return_value value, int64_t amount)
+{
+    if (value.kind != RETURN_VALUE || __builtin_add_overflow(value.offset, amount, &value.offset))
+        return unknown;
+    return value;
 }
 
-/* leave is mov %rbp, %rsp and pop %rbp.  */
-static bool add_leave(struct return_path *path)
+/* The register as an address.  The stack pointer always is one.  */
+static struct return_value address_in(const struct state *state, unsigned number)
 {
-    if (path->count + 2 > RETURN_MAX_STEPS)
+    struct return_value value = state->each[number];
+
+    return value.kind == RETURN_SAME && value.number == RBP
+               ? (struct return_value){ .kind = RETURN_VALUE, .of_frame = true }
+               : value;
+}
+
+static void store(struct state *state, struct return_value at, struct return_value value)
+{
+    size_t i = 0;
+
+    if (at.kind != RETURN_VALUE || at.of_frame || at.offset >= 0)
+        return;
+    while (i < state->slot_count && state->slots[i].offset != at.offset)
+        i++;
+    if (i == MOST_SLOTS)
+        i = 0;
+    state->slots[i] = (struct slot){ at.offset, value };
+    state->slot_count += i == state->slot_count;
+}
+
+static struct return_value load(const struct state *state, struct return_value at)
+{
+    if (at.kind != RETURN_VALUE)
+        return unknown;
+    if (at.of_frame || at.offset >= 0)
+        return (struct return_value){ .kind = RETURN_SAVED,
+                                      .of_frame = at.of_frame,
+                                      .offset = at.offset };
+    for (size_t i = 0; i < state->slot_count; i++)
+        if (state->slots[i].offset == at.offset)
+            return state->slots[i].value;
+    return unknown;
+}
+
+static struct return_value memory_operand(const struct state *state, const struct x86_code *code)
+{
+    if (!code->is_memory || code->has_index || code->has_no_base || code->is_short_address)
+        return unknown;
+    return moved(address_in(state, code->rm), code->displacement);
+}
+
+/* ---- What instructions do ---- */
+
+/* False: what is pushed would cover something of the caller.  */
+static bool push(struct state *state, struct return_value value)
+{
+    struct return_value *pointer = &state->each[RSP];
+
+    if (!pointer->of_frame && pointer->offset > 0)
         return false;
-    path->steps[path->count++] = (struct return_step){ .kind = RETURN_TO_FRAME };
-    path->steps[path->count++] = (struct return_step){ .kind = RETURN_POP, .number = 6 };
+    *pointer = moved(*pointer, -8);
+    store(state, *pointer, value);
+    return pointer->kind == RETURN_VALUE;
+}
+
+static bool pop(struct state *state, unsigned number)
+{
+    struct return_value value = load(state, state->each[RSP]);
+
+    state->each[RSP] = moved(state->each[RSP], 8);
+    if (number == RSP)
+        return false;
+    state->each[number] = value;
+    return state->each[RSP].kind == RETURN_VALUE;
+}
+
+static bool leave(struct state *state)
+{
+    state->each[RSP] = address_in(state, RBP);
+    return state->each[RSP].kind == RETURN_VALUE && pop(state, RBP);
+}
+
+/* mov and lea of 64 bits, and constants added to a register.  False: something else.  */
+static bool move(struct state *state, const struct x86_code *code)
+{
+    if (code->map != 0 || code->is_vector || !(code->rex & X86_REX_W))
+        return false;
+    switch (code->opcode) {
+    case 0x89:
+        if (code->is_memory)
+            store(state, memory_operand(state, code), state->each[code->reg]);
+        else
+            state->each[code->rm] = address_in(state, code->reg);
+        return true;
+    case 0x8b:
+        state->each[code->reg] = code->is_memory ? load(state, memory_operand(state, code))
+                                                 : address_in(state, code->rm);
+        return true;
+    case 0x8d:
+        state->each[code->reg] = memory_operand(state, code);
+        return true;
+    case 0x81:
+    case 0x83:
+        if (code->is_memory || (code->extension != 0 && code->extension != 5))
+            return false;
+        state->each[code->rm] = moved(address_in(state, code->rm),
+                                      code->extension == 0 ? code->immediate : -code->immediate);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* False: this is no way to a return.  */
+static bool execute(struct state *state, const struct x86_code *code)
+{
+    unsigned numbered = (code->opcode & 7U) | (code->rex & X86_REX_B ? 8 : 0);
+    uint16_t changed;
+
+    if (code->map == 0 && !code->is_vector) {
+        switch (code->opcode) {
+        case 0x68:
+        case 0x6a:
+        case 0x9c: /* flags */
+            return !code->is_16_bit && push(state, unknown);
+        case 0x9d:
+            state->each[RSP] = moved(state->each[RSP], 8);
+            return !code->is_16_bit && state->each[RSP].kind == RETURN_VALUE;
+        case 0xc9:
+            return leave(state);
+        case 0xff:
+            if (code->extension == 6)
+                return !code->is_16_bit && push(state, unknown);
+            break;
+        default:
+            if ((code->opcode & 0xf8) == 0x50)
+                return !code->is_16_bit && push(state, state->each[numbered]);
+            if ((code->opcode & 0xf8) == 0x58)
+                return !code->is_16_bit && pop(state, numbered);
+        }
+    }
+    if (!move(state, code)) {
+        changed = x86_code_changed(code);
+        for (unsigned i = 0; i < RETURN_REGISTERS; i++)
+            if (changed >> i & 1)
+                state->each[i] = unknown;
+    }
+    return state->each[RSP].kind == RETURN_VALUE;
+}
+
+/* ---- Ways ---- */
+
+enum flow { FLOW_ON, FLOW_JUMP, FLOW_JUMP_INDIRECT, FLOW_BRANCH, FLOW_RETURN, FLOW_NOWHERE };
+
+static enum flow flow_of(const struct x86_code *code)
+{
+    uint8_t opcode = code->opcode;
+
+    if (code->is_vector || code->map > 1)
+        return FLOW_ON;
+    if (code->map == 1)
+        return (opcode & 0xf0) == 0x80 ? FLOW_BRANCH : opcode == 0x0b ? FLOW_NOWHERE : FLOW_ON;
+    if ((opcode & 0xf0) == 0x70 || (opcode >= 0xe0 && opcode <= 0xe3))
+        return FLOW_BRANCH;
+    switch (opcode) {
+    case 0xc2:
+    case 0xc3:
+        return FLOW_RETURN;
+    case 0xe9:
+    case 0xeb:
+        return FLOW_JUMP;
+    case 0xff: /* calls and pushes go on; far ones do not */
+        return code->extension == 4                         ? FLOW_JUMP_INDIRECT
+               : code->extension % 2 && code->extension > 2 ? FLOW_NOWHERE
+                                                            : FLOW_ON;
+    case 0xc8: /* enter */
+    case 0xca:
+    case 0xcb:
+    case 0xcc:
+    case 0xcf:
+    case 0xf1:
+    case 0xf4: /* hlt */
+        return FLOW_NOWHERE;
+    default:
+        return FLOW_ON;
+    }
+}
+
+static void wait_for(struct return_search *search, const struct state *state, uint64_t address)
+{
+    if (search->waiting_count == MOST_BRANCHES || *visited(search, address) != 0)
+        return;
+    search->waiting[search->waiting_count] = *state;
+    search->waiting[search->waiting_count++].address = address;
+}
+
+/* DWARF numbers the first eight in another order.  */
+static void tell(const struct state *state, int64_t popped, struct return_path *out)
+{
+    static const uint8_t numbers[8] = { 0, 2, 1, 3, 7, 6, 4, 5 };
+
+    for (unsigned i = 0; i < RETURN_REGISTERS; i++) {
+        struct return_value value = state->each[i];
+
+        if (value.number < 8)
+            value.number = numbers[value.number];
+        out->each[i < 8 ? numbers[i] : i] = value;
+    }
+    out->back = state->each[RSP];
+    out->popped = popped;
+}
+
+/* Who jumps after the last pop leaves the function, to one that returns to the caller.  */
+static void see_jump(struct return_search *search, const struct state *state,
+                     struct return_path *out)
+{
+    const struct return_value *pointer = &state->each[RSP];
+
+    if (!state->is_popped || search->leaves || (!pointer->of_frame && pointer->offset <= 0))
+        return;
+    search->leaves = true;
+    tell(state, 0, out);
+}
+
+static bool is_pop(const struct x86_code *code)
+{
+    return code->map == 0 && !code->is_vector &&
+           (code->opcode == 0xc9 || (code->opcode == 0x5d && !(code->rex & X86_REX_B)));
+}
+
+/* One instruction.  False: the way ends here.  */
+static bool advance(struct return_search *search, struct state *state, struct return_path *out)
+{
+    uint8_t bytes[X86_CODE_MOST];
+    struct x86_code code;
+    enum flow flow;
+
+    uint64_t *place = visited(search, state->address);
+
+    if (*place != 0)
+        return false;
+    *place = state->address;
+    if (!x86_code_read(bytes, read_code(search, state->address, bytes, sizeof bytes), &code))
+        return false;
+    flow = flow_of(&code);
+    state->address += code.length;
+    switch (flow) {
+    case FLOW_ON:
+        state->is_popped = is_pop(&code);
+        return execute(state, &code);
+    case FLOW_BRANCH:
+        wait_for(search, state, state->address + (uint64_t)code.immediate);
+        return true;
+    case FLOW_JUMP:
+        see_jump(search, state, out);
+        state->address += (uint64_t)code.immediate;
+        return !state->is_popped;
+    case FLOW_JUMP_INDIRECT:
+        see_jump(search, state, out);
+        return false;
+    case FLOW_RETURN:
+        search->returns = true;
+        tell(state, code.opcode == 0xc2 ? code.immediate & 0xffff : 0, out);
+        return false;
+    case FLOW_NOWHERE:
+        return false;
+    }
+    return false;
+}
+
+static void begin(struct return_search *search, uint64_t address, struct state *state)
+{
+    search->line_size = search->waiting_count = 0;
+    search->returns = search->leaves = false;
+    memset(search->visited, 0, sizeof search->visited);
+    *state = (struct state){ .address = address };
+    for (uint8_t i = 0; i < RETURN_REGISTERS; i++)
+        state->each[i] = (struct return_value){ .kind = RETURN_SAME, .number = i };
+    state->each[RSP] = (struct return_value){ .kind = RETURN_VALUE };
+}
+
+/* Go on with another way if this one ends.  False: there is none.  */
+static bool advance_any(struct return_search *search, struct state *state, struct return_path *out)
+{
+    if (advance(search, state, out))
+        return true;
+    if (search->waiting_count == 0)
+        return false;
+    *state = search->waiting[--search->waiting_count];
     return true;
 }
 
-bool return_path_read(const uint8_t *code, size_t size, struct return_path *out)
+static bool find_exit(struct return_search *search, uint64_t address, struct return_path *out)
 {
-    out->count = 0;
-    for (size_t at = 0, length; at < size; at += length) {
-        struct return_step step = { .kind = RETURN_ADD };
+    struct state state;
 
-        if (returned(code + at, size - at) > 0)
-            return true;
-        length = skipped(code + at, size - at);
-        if (length > 0)
-            continue;
-        if (code[at] == 0xc9) {
-            if (!add_leave(out))
-                return false;
-            length = 1;
-            continue;
-        }
-        length = moved(code + at, size - at, &step);
-        if (length == 0)
-            length = popped(code + at, size - at, &step);
-        if (length == 0 || out->count == RETURN_MAX_STEPS)
+    begin(search, address, &state);
+    for (unsigned i = 0; i < MOST_CODES && !search->returns; i++)
+        if (!advance_any(search, &state, out))
+            break;
+    return search->returns || search->leaves;
+}
+
+/* ---- From the beginning of a function ---- */
+
+#define BEGINNING_BYTES 12
+
+/* push %rbp, and then sub $N, %rsp or mov %rsp, %rbp; or, as in Java's leaf functions, sub $N, %rsp
+ * and then mov %rbp, N(%rsp).  */
+static bool is_beginning(const uint8_t code[BEGINNING_BYTES])
+{
+    static const uint8_t save[3] = { 0x48, 0x89, 0x6c };
+
+    if (code[0] == 0x55 && code[1] == 0x48)
+        return ((code[2] == 0x81 || code[2] == 0x83) && code[3] == 0xec) ||
+               (code[2] == 0x89 && code[3] == 0xe5) || (code[2] == 0x8b && code[3] == 0xec);
+    return code[0] == 0x48 && code[2] == 0xec &&
+           ((code[1] == 0x83 && memcmp(code + 4, save, sizeof save) == 0) ||
+            (code[1] == 0x81 && memcmp(code + 7, save, 2) == 0));
+}
+
+/* The stack pointer has moved down since the beginning.  Both ways of it put the caller's frame
+ * pointer below the return address.  */
+static bool tell_entered(const struct state *state, struct return_path *out)
+{
+    struct return_value at = state->each[RSP];
+    int64_t depth = -at.offset;
+
+    if (at.of_frame || depth < 8)
+        return false;
+    *out = (struct return_path){ .back = { .kind = RETURN_VALUE, .offset = depth } };
+    for (unsigned i = 0; i < RETURN_REGISTERS; i++)
+        out->each[i] = unknown;
+    out->each[DWARF_RBP] = (struct return_value){ .kind = RETURN_SAVED, .offset = depth - 8 };
+    return true;
+}
+
+/* The beginning before address from which there is a way to it.  */
+static bool find_entry(struct return_search *search, uint64_t address, struct return_path *out)
+{
+    unsigned tried = 0;
+
+    for (uint64_t back = BEGINNING_BYTES; back <= MOST_BACK && tried < MOST_BEGINNINGS; back++) {
+        uint8_t bytes[BEGINNING_BYTES];
+        struct state state;
+
+        if (read_code(search, address - back, bytes, sizeof bytes) < sizeof bytes)
             return false;
-        out->steps[out->count++] = step;
+        if (!is_beginning(bytes))
+            continue;
+        tried++;
+        begin(search, address - back, &state);
+        for (unsigned i = 0; i < MOST_CODES && state.address != address; i++)
+            if (!advance_any(search, &state, out))
+                break;
+        if (state.address == address)
+            return tell_entered(&state, out);
     }
     return false;
+}
+
+struct return_search *return_search_open(void)
+{
+    return malloc(sizeof(struct return_search));
+}
+
+void return_search_close(struct return_search *search)
+{
+    free(search);
+}
+
+bool return_path_find(struct return_search *search, const struct return_code *code,
+                      uint64_t address, struct return_path *out)
+{
+    search->code = code;
+    return find_exit(search, address, out) || find_entry(search, address, out);
 }

@@ -2,7 +2,8 @@
  *
  * From the bottom up: cfi/ (bytes to rows, freestanding), rule_pool.c (rules, each once),
  * unwind_object.c (ELF files, through libelf), entries.c (FDEs, through libdwarf), row_table.c
- * (rows of an object), return_path.c (code that returns), frame_walk.c (from frame to frame),
+ * (rows of an object), x86_code.c (an instruction), return_path.c (the way to where code
+ * returns), frame_walk.c (from frame to frame),
  * registers.c (what is told of a thread).  */
 #ifndef UNWIND_INTERNAL_H
 #define UNWIND_INTERNAL_H
@@ -150,30 +151,47 @@ bool table_rule(struct unwind_table *table, uint64_t vaddr, uint32_t *rule);
 
 /* ---- Code that returns (return_path.c) ---- */
 
-#define RETURN_MAX_STEPS 24
-#define RETURN_MAX_BYTES 64 /* of code that is read */
+#define RETURN_REGISTERS 16
+#define RETURN_LINE      64 /* bytes of code that are read at once, aligned to as many */
 
-enum return_step_kind {
-    RETURN_ADD,      /* amount to the stack pointer */
-    RETURN_POP,      /* the register of this number */
-    RETURN_TO_FRAME, /* the frame pointer's value into the stack pointer */
+enum return_kind {
+    RETURN_SAME,    /* what the register of that number holds at the beginning */
+    RETURN_VALUE,   /* the stack pointer, or the frame pointer, of the beginning + offset */
+    RETURN_SAVED,   /* what is in memory there */
+    RETURN_UNKNOWN, /* something else */
 };
 
-struct return_step {
-    enum return_step_kind kind;
-    unsigned number; /* of DWARF */
-    int64_t amount;
+struct return_value {
+    enum return_kind kind;
+    uint8_t number;
+    bool of_frame; /* offset is from the frame pointer */
+    int64_t offset;
 };
 
-/* What happens before the return address is taken from the stack.  */
+/* What is when the code returns.  */
 struct return_path {
-    struct return_step steps[RETURN_MAX_STEPS];
-    size_t count;
+    struct return_value back;                   /* where the return address is: RETURN_VALUE */
+    struct return_value each[RETURN_REGISTERS]; /* of the caller, by the numbers of DWARF */
+    int64_t popped;                             /* bytes behind the return address */
 };
 
-/* Code of x86-64 that comes after a call, up to its return.  False: it does something else, too,
- * or does not return within size bytes.  */
-bool return_path_read(const uint8_t *code, size_t size, struct return_path *out);
+/* Code in [start, limit).  read() copies at most size bytes, and returns their number.  */
+struct return_code {
+    size_t (*read)(void *context, uint64_t address, uint8_t *bytes, size_t size);
+    void *context;
+    uint64_t start, limit;
+};
+
+/* The memory of searches: 220 KiB.  NULL: no memory.  */
+struct return_search;
+struct return_search *return_search_open(void);
+void return_search_close(struct return_search *search); /* accepts NULL */
+
+/* What code of x86-64 that goes on at address does before it returns.  Calls are taken to come
+ * back.  False: neither a way to a return nor one from the beginning of the function was found.
+ * At most 72,000 instructions are looked at, and 32 KiB before the address.  */
+bool return_path_find(struct return_search *search, const struct return_code *code,
+                      uint64_t address, struct return_path *out);
 
 /* ---- Machines ---- */
 

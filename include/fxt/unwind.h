@@ -252,7 +252,7 @@ struct unwind_place {
  * UNWIND_PLACE_NOTHING.  The table must live until unwind_walker_forget() is called or the walker
  * is closed.
  *
- * read_code() copies at most size bytes of the code at address, which lies in a place of kind
+ * read_code() copies at most size bytes of the code at address, which lies in a mapping of kind
  * UNWIND_PLACE_OTHER, and returns their number; 0: they are not known.  NULL: no code is known.  It
  * is called on x86-64 only.  */
 struct unwind_map {
@@ -269,7 +269,8 @@ enum unwind_found {
     UNWIND_FOUND_LINK_REGISTER = 3, /* the return address was still in its register */
     UNWIND_FOUND_PLT = 4,           /* by the form of procedure linkage tables */
     UNWIND_FOUND_FRAME_POINTER = 5, /* by frame pointer, because no table covers the code */
-    UNWIND_FOUND_RETURN_PATH = 6,   /* by the instructions with which code of no object returns */
+    UNWIND_FOUND_RETURN_PATH = 6,   /* by the instructions of code of no object, up to its return
+                                     * or from the beginning of its function */
 };
 
 enum unwind_end {
@@ -313,8 +314,8 @@ static inline uint64_t unwind_lookup_address(const struct unwind_stack *stack, s
 
 struct unwind_walker;
 
-/* Open a walker.  It caches the rows of program counters, in 384 KiB.  Returns UNWIND_OK or
- * UNWIND_NO_MEMORY.  */
+/* Open a walker.  It caches the rows of program counters, in 384 KiB, and what it reads of code of
+ * no object, in 600 KiB if there is any.  Returns UNWIND_OK or UNWIND_NO_MEMORY.  */
 UNWIND_API enum unwind_status unwind_walker_open(struct unwind_walker **out,
                                                  struct unwind_error *error);
 
