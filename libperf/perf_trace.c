@@ -69,6 +69,7 @@ void perf_trace_close(struct perf_trace *trace)
     perf_data_close(trace->data);
     free(trace->addresses);
     free(trace->cpus);
+    base_map_release(&trace->running);
     free(trace->bytes);
     free(trace);
 }
@@ -85,11 +86,23 @@ const struct perf_trace_counts *perf_trace_counts(const struct perf_trace *trace
 
 /* ---- Records ---- */
 
-/* The thread that leaves a CPU and the thread that comes.  A record about every thread of a CPU has
- * both, and comes once for each of them; the first is enough.  */
-static bool take_switch(struct perf_trace *trace, const struct perf_data_record *record)
+/* A record about every thread of a CPU has the thread that leaves and the thread that comes, and is
+ * written once for each of them; but the kernel leaves out some of the first.  Keeps which thread
+ * comes; *is_known becomes whether the record before has announced it.  False: no memory.  */
+static bool follow_cpu(struct perf_trace *trace, const struct perf_data_record *record,
+                       bool *is_known)
 {
     bool is_out = record->context_switch.is_out;
+    uint32_t next = is_out ? record->context_switch.other_tid : record->tid;
+    const uint64_t *running = base_map_find(&trace->running, record->cpu);
+
+    *is_known = !is_out && running && *running == next;
+    return base_map_set(&trace->running, record->cpu, next);
+}
+
+static bool take_switch(struct perf_trace *trace, const struct perf_data_record *record)
+{
+    bool is_out = record->context_switch.is_out, is_known = false;
     uint64_t own = 0, other = 0;
     const struct trace_thread *thread;
 
@@ -97,7 +110,9 @@ static bool take_switch(struct perf_trace *trace, const struct perf_data_record 
         trace->counts.kinds[record->kind]++;
         return true;
     }
-    if (record->kind == PERF_DATA_SWITCH_CPU_WIDE && !is_out)
+    if (record->kind == PERF_DATA_SWITCH_CPU_WIDE && !follow_cpu(trace, record, &is_known))
+        return false;
+    if (is_known)
         return true;
     if (!trace_introduce(trace))
         return false;

@@ -15,6 +15,7 @@
 #include <fxt/fxt.h>
 
 #include "base/index.h"
+#include "base/map.h"
 #include "libperf/jit_files.h"
 #include "libperf/perf_trace.h"
 
@@ -99,13 +100,14 @@ struct perf_trace {
     size_t next, used, capacity;
     struct fxt_writer *writer;
 
-    bool introduced;       /* the session is written */
-    uint32_t provider;     /* current */
-    bool *cpus;            /* which providers are introduced, by CPU */
-    size_t cpu_count;      /* items of cpus */
-    size_t events_written; /* events of the file that the trace has */
-    uint32_t clock;        /* index + 1 of the event that is the CPU's clock; 0: none */
-    uint64_t period_ns;    /* of the clock */
+    bool introduced;         /* the session is written */
+    uint32_t provider;       /* current */
+    bool *cpus;              /* which providers are introduced, by CPU */
+    size_t cpu_count;        /* items of cpus */
+    struct base_map running; /* from CPU to the tid that the last record of a switch names */
+    size_t events_written;   /* events of the file that the trace has */
+    uint32_t clock;          /* index + 1 of the event that is the CPU's clock; 0: none */
+    uint64_t period_ns;      /* of the clock */
     uint64_t lost, throttled, sideband;
 
     struct trace_module *modules;

@@ -317,7 +317,7 @@ struct fact {
     const char *key, *label, *text;
 };
 
-enum { FACTS = 6 };
+enum { FACTS = 7 };
 
 static void facts_of(const struct perf_dump *dump, struct fact facts[FACTS])
 {
@@ -327,8 +327,9 @@ static void facts_of(const struct perf_dump *dump, struct fact facts[FACTS])
     facts[1] = (struct fact){ "kernel", "kernel", from->kernel };
     facts[2] = (struct fact){ "arch", "machine", from->arch };
     facts[3] = (struct fact){ "cpu", "CPU", from->cpu };
-    facts[4] = (struct fact){ "perf_version", "perf", from->perf_version };
-    facts[5] = (struct fact){ "command", "command", from->command };
+    facts[4] = (struct fact){ "cpuid", "CPUID", from->cpuid };
+    facts[5] = (struct fact){ "perf_version", "perf", from->perf_version };
+    facts[6] = (struct fact){ "command", "command", from->command };
 }
 
 static void facts_text(const struct perf_dump *dump)

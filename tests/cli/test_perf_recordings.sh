@@ -257,3 +257,52 @@ done | LC_ALL=C sort >ours.self
 grep -E "^($event|page-faults) " reported >theirs.self || fail "perf report: $(cat reported)"
 cmp -s theirs.self ours.self || fail "perf report: $(diff theirs.self ours.self)"
 [ "$(wc -l <ours.self)" -ge 4 ] || fail "functions of several events: $(cat ours.self)"
+
+# What the file says of the machine, as perf report --header-only has it.
+perf report -i events.data --header-only 2>/dev/null | sed -n 's/^# \(hostname\|os release\|arch\|cpudesc\|cpuid\|perf version\|cmdline\) : /\1: /p' | sed 's/ *$//' | LC_ALL=C sort >theirs
+fxtdump --stats --json events.data >stats 2>err || fail "$(cat err)"
+python3 - >ours <<'END'
+import json
+
+stats = json.load(open("stats"))
+names = {"hostname": "host", "os release": "kernel", "arch": "arch", "cpudesc": "cpu", "cpuid": "cpuid", "perf version": "perf_version", "cmdline": "command"}
+print("\n".join(sorted(f"{name}: {stats[key]}" for name, key in names.items() if key in stats)))
+END
+cmp -s theirs ours || fail "features: $(diff theirs ours)"
+[ "$(wc -l <ours)" -ge 6 ] || fail "features: $(cat ours)"
+
+# Context switches: a thread that comes and leaves has a slice that ends when perf script has it leave, and no slice ends at another time.
+# The kernel leaves out some records of either, so that some threads come or leave without one.
+if perf record -q --switch-events --sample-cpu -a -e $event -F 99 -o switches.data -- sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.01; done' >out 2>err; then
+    perf script --show-switch-events -F tid,cpu,time,event --ns -i switches.data 2>/dev/null >script
+    fxtq import -q switches.data -o switches.fxtq 2>err || fail "$(cat err)"
+    fxtq -f tsv --no-header switches.fxtq "SELECT s.cpu, thread.tid, ts, ts + dur FROM sched_slice AS s JOIN thread ON thread.id = s.utid WHERE thread.tid != 0 AND dur >= 0" >slices 2>err || fail "$(cat err)"
+    python3 - >out 2>&1 <<'END' || fail "switches: $(cat out)"
+import re
+
+running, wanted, times = {}, set(), set()
+for line in open("script"):
+    match = re.match(r" *(\d+) +\[(\d+)\] +(\d+)\.(\d+): PERF_RECORD_SWITCH_CPU_WIDE (IN|OUT).*?(?:next|prev) pid/tid: *-?\d+/(\d+)", line)
+    sample = re.match(r" *\d+ +\[\d+\] +(\d+)\.(\d+):", line)
+    if sample:
+        times.add(int(sample[1] + sample[2]))
+    if not match:
+        continue
+    own, cpu, seconds, ns, way, other = match.groups()
+    time = int(seconds + ns)
+    gone, comes = (own, other) if way == "OUT" else (other, own)
+    was, since = running.get(cpu, (None, 0))
+    if way == "IN" and was == comes:
+        continue
+    if was == gone != "0":
+        wanted.add((int(cpu), int(gone), since, time))
+    running[cpu] = comes, time
+found = {tuple(map(int, line.split())) for line in open("slices")}
+assert len(wanted) >= 16, len(wanted)
+assert wanted <= found, f"missing: {sorted(wanted - found)[:5]}"
+odd = [slice for slice in found if slice[3] not in times]
+assert len(odd) <= len(running), f"ends at no time of a record: {odd[:5]}"
+END
+else
+    echo "no context switches recorded: $(head -n 1 err)"
+fi
