@@ -273,6 +273,6 @@ void keep_summarize(const struct keep_result *result, const char *folder, bool q
         cli_warning("%s: %s not copied: the file was gone, or another one, when it was looked for",
                     folder, cli_counted(result->gone, "module was", "modules were"));
     if (result->unnamed)
-        cli_warning("%s: %s not copied, for want of a build ID: link with -Wl,--build-id", folder,
-                    cli_counted(result->unnamed, "module was", "modules were"));
+        cli_warning("%s: %s not copied, because of a missing build ID: link with -Wl,--build-id",
+                    folder, cli_counted(result->unnamed, "module was", "modules were"));
 }

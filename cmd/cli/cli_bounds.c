@@ -205,7 +205,7 @@ void cli_bounds_explain(const char *message)
     if (bounds.holds_memory && cli_bounds_are_of_readers(message))
         cli_note("if the input is neither damaged nor hostile, --no-limit lifts this limit");
     if (what)
-        cli_note("%s MiB of %s is the limit for such an input: if it is neither damaged nor "
-                 "hostile, --no-limit takes it",
+        cli_note("%s MiB of %s is the limit for such an input; use --no-limit if the input is "
+                 "neither damaged nor hostile",
                  cli_grouped(bytes >> 20), what);
 }

@@ -260,6 +260,7 @@ int cli_main(const struct cli_command *program, char **argv)
     cli_start(&parser, program, argv);
     (void)cli_next(&parser); /* answers --help and --version, refuses other options */
     if (!parser.argv[0])
-        cli_usage_error("which command? There are: %s", list_commands(program));
-    cli_usage_error("no command '%s'. There are: %s", parser.argv[0], list_commands(program));
+        cli_usage_error("no command given; the commands are: %s", list_commands(program));
+    cli_usage_error("unknown command '%s'; the commands are: %s", parser.argv[0],
+                    list_commands(program));
 }

@@ -346,14 +346,14 @@ static void report_packets(const struct cli_perf *perf, const struct perf_trace_
                   "%s",
                   perf->source.label, base_temporary_dir(NULL), strerror(counts->spool_failure));
     if (counts->far_bytes)
-        cli_note("%s: %s of packets left out: they are of CPUs from 65,536 on", perf->source.label,
-                 cli_counted(counts->far_bytes, "byte", "bytes"));
+        cli_note("%s: %s of packets left out: their CPUs have numbers above 65,535",
+                 perf->source.label, cli_counted(counts->far_bytes, "byte", "bytes"));
     if (counts->unowned_bytes)
         cli_note("%s: %s of packets left out: %s", perf->source.label,
                  cli_counted(counts->unowned_bytes, "byte", "bytes"),
                  counts->has_no_packet_clock
-                     ? "the file does not say how their time relates to that of its records"
-                     : "no record says which thread they are of (perf record --switch-events)");
+                     ? "the file does not relate their clock to that of its records"
+                     : "no record shows which thread they belong to (perf record --switch-events)");
 }
 
 bool cli_perf_says_failure(const struct cli_perf *perf)
@@ -377,8 +377,8 @@ enum cli_exit cli_perf_report(const struct cli_perf *perf)
         cli_note("%s: %s without user part, which is not in the file or follows too late",
                  perf->source.label, cli_counted(counts->waiting_stacks, "stack", "stacks"));
     if (counts->unplaced_modules)
-        cli_note("%s: %s of files that were not found: their offsets stand for addresses, so "
-                 "names that are found later may be wrong",
+        cli_note("%s: %s of files that were not found: file offsets are used in place of their "
+                 "addresses, so names that are found later may be wrong",
                  perf->source.label, cli_counted(counts->unplaced_modules, "mapping", "mappings"));
     report_packets(perf, counts);
     if (!perf_data_describe(perf_data_notices_of(perf_trace_data(perf->trace)), text, sizeof text))

@@ -34,11 +34,11 @@ enum cli_exit cli_ptlist_report(const char *path, const struct ptlist *list)
         return CLI_OK;
     counts = ptlist_counts(list);
     if (counts->unknown_bytes)
-        cli_note("%s: %s of packets left out: no record of the kernel says which process they are "
-                 "of (the .ktrace file)",
+        cli_note("%s: %s of packets left out: no record of the kernel shows which process they "
+                 "belong to (the .ktrace file)",
                  path, cli_counted(counts->unknown_bytes, "byte", "bytes"));
     if (counts->kernel_bytes)
-        cli_note("%s: %s of packets left out: they are of the kernel's own address space", path,
+        cli_note("%s: %s of packets left out: they belong to the kernel's own address space", path,
                  cli_counted(counts->kernel_bytes, "byte", "bytes"));
     if (counts->bad_lines)
         cli_error("%s: damaged: %s in it or in the files beside it", path,

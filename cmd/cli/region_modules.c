@@ -49,7 +49,8 @@ enum cli_exit cli_modules_open(struct cli_modules *modules, const char *path)
     modules->provider.ticks_per_second = 1000000000;
     modules->provider.name.bytes = "";
     if (!cli_modules_is(path, &modules->process)) {
-        cli_error("%s: whose modules are these? The name has to be modules-PID.markup", path);
+        cli_error("%s: the file name does not give the process; it must be modules-PID.markup",
+                  path);
         return CLI_USAGE;
     }
     modules->file = fopen(path, "re");

@@ -105,7 +105,7 @@ void cli_select_time(struct cli_select *select, const char *option, const char *
     free(from);
     if (select->from.given && select->limit.given &&
         select->from.relative == select->limit.relative && select->limit.ns <= select->from.ns)
-        cli_usage_error("%s: '%s' holds no time: TO has to be after FROM", option, text);
+        cli_usage_error("%s: '%s' is an empty range: TO must be after FROM", option, text);
 }
 
 /* ---- Types ---- */

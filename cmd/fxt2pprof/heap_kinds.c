@@ -39,19 +39,21 @@ void check_heap_options(const struct settings *settings)
 {
     if (settings->heap_only && settings->profiles.kind >= 0 &&
         settings->profiles.kind != PROFILE_HEAP && settings->profiles.kind != PROFILE_HEAP_FREE)
-        cli_usage_error("--at, --every, --ages and --heap-types are for heap profiles");
+        cli_usage_error("--at, --every, --ages and --heap-types need --profile heap");
     if (settings->heap_types == PROFILE_HEAP_TYPES_FUCHSIA &&
         settings->profiles.kind == PROFILE_HEAP_FREE)
-        cli_usage_error("with --heap-types fuchsia releases are in the heap profile");
+        cli_usage_error(
+            "--heap-types fuchsia has releases in the heap profile; use --profile heap");
     if (settings->ages &&
         (!settings->format || settings->format->timed || !settings->format->for_programs))
-        cli_usage_error("--ages are labels of a pprof profile");
+        cli_usage_error("--ages needs --format pprof");
     if (settings->ages && (settings->every_ns || settings->at > PROFILE_HEAP_AT_TIME))
-        cli_usage_error("--ages are known at the end, or at a time");
+        cli_usage_error(
+            "--ages cannot be combined with --every or a peak; use --at end or --at TIME");
     if (!settings->every_ns)
         return;
     if (settings->at != PROFILE_HEAP_AT_END)
-        cli_usage_error("--every and --at exclude each other");
+        cli_usage_error("--every and --at cannot be combined");
     if (settings->inputs.count > 1)
         cli_usage_error("--every takes one trace at a time");
     if (!settings->output || strcmp(settings->output, "-") == 0)
@@ -210,6 +212,6 @@ void print_heap(const struct settings *settings, const struct profile *profile,
         cli_note("  ... and %s",
                  cli_counted(count - SHOWN_PEAKS - 1, "more process", "more processes"));
     if (settings->every_ns && profile_heap_partials(profile) > 1)
-        cli_note("  blocks in use stand in each of %zu profiles: do not add up what was allocated",
+        cli_note("  blocks in use are in each of the %zu profiles; do not add up their values",
                  profile_heap_partials(profile));
 }

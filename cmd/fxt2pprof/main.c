@@ -164,7 +164,7 @@ static void parse(struct settings *settings, char **argv)
     if (!settings->output && settings->format && settings->format->for_programs &&
         isatty(STDOUT_FILENO)) {
         if (strcmp(settings->inputs.items[0], "-") == 0)
-            cli_usage_error("a %s profile is nothing for a terminal: give -o FILE",
+            cli_usage_error("a %s profile is not written to a terminal; use -o FILE",
                             settings->format->name);
         settings->beside_input = cli_join(settings->inputs.items[0], settings->format->suffix);
         settings->output = settings->beside_input;
@@ -192,7 +192,8 @@ static enum profile_kind choose_kind(const struct settings *settings, const stru
         if (chosen < 0)
             chosen = kind;
         else if (settings->profiles.kind < 0)
-            cli_note("There is %s %s profile too: --profile %s", article_of(name), name, name);
+            cli_note("the input also has %s %s profile; use --profile %s", article_of(name), name,
+                     name);
     }
     return chosen < 0 ? PROFILE_CPU : (enum profile_kind)chosen;
 }

@@ -404,12 +404,11 @@ static void parse(struct convert *convert, struct settings *settings, char **arg
          cli_ptlist_is(convert->job.inputs.items[0])))
         settings->layout = LAYOUT_CAPTURE;
     if (settings->layout == LAYOUT_NONE && !settings->perfetto)
-        cli_usage_error("convert to what? Give --layout profiler or --perfetto");
+        cli_usage_error("no output format given; use --layout profiler or --perfetto");
     if (settings->layout != LAYOUT_NONE && settings->perfetto)
-        cli_usage_error("--layout and --perfetto are two outputs: give one of them");
+        cli_usage_error("--layout and --perfetto cannot be combined");
     if (settings->layout == LAYOUT_PROFILER && settings->names)
-        cli_usage_error("--layout profiler has addresses, no names: options for names are for "
-                        "--perfetto");
+        cli_usage_error("--layout profiler has no names; options for symbols need --perfetto");
 }
 
 static int run(char **argv)

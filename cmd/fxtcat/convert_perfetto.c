@@ -187,7 +187,8 @@ static void finish(struct perfetto *perfetto, struct cli_symbols *symbols)
         return;
     }
     if (perfetto->others.damaged) {
-        cli_error("%s: its blobs for Perfetto are damaged: what follows them would not be read",
+        cli_error("%s: its blobs for Perfetto are damaged: Perfetto could not read the records "
+                  "after them",
                   label);
         job_fail(perfetto->job, CLI_DAMAGED);
         return;

@@ -47,7 +47,7 @@ static void parse(struct cut *cut, char **argv)
             job_take(&cut->job, key, &parser);
     job_find(&cut->job, 1);
     if (!cli_select_any(&cut->select))
-        cli_usage_error("cut what? Give --time, --pid, --tid, --type or --provider");
+        cli_usage_error("no records selected; use --time, --pid, --tid, --type or --provider");
 }
 
 /* Whether a message of the heap sampler tells of modules, not of memory

@@ -51,7 +51,7 @@ bool job_open(struct job *job)
     bool to_stdout = !job->output_path || strcmp(job->output_path, "-") == 0;
 
     if (to_stdout && isatty(STDOUT_FILENO))
-        cli_usage_error("a trace is not for terminals: give -o FILE, or pipe it somewhere");
+        cli_usage_error("a trace is not written to a terminal; use -o FILE");
     cli_bounds_begin(&job->inputs);
     job->status = cli_output_open(&job->output, job->output_path);
     return job->status == CLI_OK;

@@ -189,7 +189,7 @@ static void parse(struct naming *naming, char **argv)
     }
     job_find(&naming->job, 1);
     if (naming->ir.count == 0)
-        cli_usage_error("names from where? Give --ir PATH");
+        cli_usage_error("no FIDL IR given; use --ir PATH");
 }
 
 static void read_names(struct naming *naming)

@@ -91,12 +91,12 @@ static void check_combination(const struct settings *settings)
     if (settings->follow && settings->files.count > 1)
         cli_usage_error("--follow takes one trace");
     if (settings->stats && settings->verify)
-        cli_usage_error("--stats tells of damage too: give it or --verify, not both");
+        cli_usage_error("--stats and --verify cannot be combined; --stats reports damage too");
     if (settings->stats && settings->hex)
-        cli_usage_error("--stats shows no records whose bytes --hex could show");
+        cli_usage_error("--stats and --hex cannot be combined, because --stats prints no records");
     if (settings->verify && (cli_select_any(&settings->select) || settings->has_offset))
-        cli_usage_error("--verify looks at the whole trace: it takes no --type, --provider, --pid, "
-                        "--tid, --time or --offset");
+        cli_usage_error("--verify reads the whole trace and cannot be combined with --type, "
+                        "--provider, --pid, --tid, --time or --offset");
 }
 
 static void take_option(struct settings *settings, int key, const struct cli_parser *parser)

@@ -306,7 +306,7 @@ int fxtq_query(char **argv)
     if (!query.path)
         cli_usage_error("no store given");
     if (query.cache && query.session.write)
-        cli_usage_error("--cache and --write exclude each other, because a cache is replaced when "
+        cli_usage_error("--cache and --write cannot be combined, because a cache is replaced when "
                         "the trace changes; create a store with 'fxtq import %s -o STORE'",
                         query.path);
     take_capture(&query);

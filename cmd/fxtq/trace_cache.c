@@ -265,7 +265,7 @@ void cache_look(const char *path, const struct cache_trace *trace, struct cache_
     if (!is_candidate(path, out))
         return;
     if (!store_is_database(path)) {
-        refuse(out, "it is no store");
+        refuse(out, "it is not a store");
         return;
     }
     status = store_open(path, &options, &store, &error);

@@ -584,7 +584,7 @@ enum cli_exit filter_markup(const struct settings *settings, struct objects *obj
     lines.held = true;
     copy_lines(&filter, &lines);
     if (filter.warnings > WARNINGS_MAX)
-        cli_warning("%s more of the like", cli_grouped(filter.warnings - WARNINGS_MAX));
+        cli_warning("%s more warnings of this kind", cli_grouped(filter.warnings - WARNINGS_MAX));
     if (lines.failed) {
         cli_error("standard input: %s", strerror(lines.failed));
         filter.status = CLI_ENVIRONMENT;

@@ -224,7 +224,8 @@ static void set_flag(struct settings *settings, struct task *task, int key)
 static void check_target(const char *name)
 {
     if (strcmp(name, "default") != 0 && strncmp(name, "elf", 3) != 0)
-        cli_usage_error("--target: '%s' is no format of ELF files, and others are not read", name);
+        cli_usage_error("--target: '%s' is not the name of an ELF format; fxtsym reads ELF only",
+                        name);
 }
 
 static void set_demangler(struct settings *settings, const char *style)
@@ -341,22 +342,21 @@ static void check_task(const struct settings *settings, const struct task *task)
     if (settings->linked && settings->llvm_requests && task->object && task->build_id)
         cli_usage_error("error: cannot specify both --build-id and --obj");
     if (task->markup && task->explain.count)
-        cli_usage_error("--markup and --explain do not go together");
+        cli_usage_error("--markup and --explain cannot be combined");
     if (task->markup && (task->object || task->build_id || settings->json))
-        cli_usage_error("--markup names its objects itself and has no --json");
+        cli_usage_error("--markup cannot be combined with --exe, --build-id or --json");
     if (task->verify && (task->markup || task->explain.count || task->object || task->build_id))
         cli_usage_error(
-            "--verify takes its objects as operands, and goes with neither --markup nor "
-            "--explain");
+            "--verify takes objects as operands and cannot be combined with --markup or --explain");
     if (task->verify && !task->addresses.count)
-        cli_usage_error("--verify: no object is named");
+        cli_usage_error("--verify: no object given");
     if ((task->markup || task->explain.count) && task->addresses.count)
-        cli_usage_error("'%s': no address is wanted with %s", task->addresses.items[0],
-                        task->markup ? "--markup" : "--explain");
+        cli_usage_error("unexpected operand '%s': no addresses are read with %s",
+                        task->addresses.items[0], task->markup ? "--markup" : "--explain");
     if (task->section && settings->llvm_requests)
         cli_usage_error("--section is for addr2line's requests");
     if (settings->json && settings->llvm_json)
-        cli_usage_error("--json and --output-style JSON are two forms: one of them");
+        cli_usage_error("--json and --output-style JSON cannot be combined");
     if (settings->json && settings->context_lines)
         cli_usage_error("--print-source-context-lines is for text, not for --json");
 }

@@ -224,8 +224,8 @@ static enum cli_exit judge(const char *what, int result)
     if (WIFEXITED(result))
         return (enum cli_exit)WEXITSTATUS(result);
     if (WTERMSIG(result) == SIGXCPU || WTERMSIG(result) == SIGKILL)
-        cli_error("%s: verifying took more than the limit of time for such an object: if it is "
-                  "neither damaged nor hostile, --no-limit takes it",
+        cli_error("%s: verification exceeded the time limit for such an object; use --no-limit if "
+                  "the object is neither damaged nor hostile",
                   what);
     else
         cli_error("%s: libdwarf failed while it read the object (signal %d)", what,

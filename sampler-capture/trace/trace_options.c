@@ -136,7 +136,7 @@ static void add_spec(struct recording_options *options, const char *text)
     size = rest ? strsep(&rest, ":") : "";
     categories = rest ? rest : ""; /* with the colons of their names */
     if (spec->name[0] == '\0')
-        cli_usage_error("--provider: '%s' begins with no name", text);
+        cli_usage_error("--provider: '%s' does not begin with a name", text);
     for (size_t i = 0; i + 1 < options->spec_count; i++)
         if (strcmp(specs[i].name, spec->name) == 0)
             cli_usage_error("--provider: %s is there twice; give its size and its categories "
@@ -240,8 +240,8 @@ static void check(struct recording_options *options)
         if (options->command[0])
             cli_usage_error("unexpected operand '%s'", options->command[0]);
         if (options->for_session)
-            cli_usage_error("a list takes no option but --duration, the time in which programs "
-                            "answer");
+            cli_usage_error("providers and categories accept no option but --duration, the time to "
+                            "wait for answers");
         return;
     }
     output_check_operand(options->output);

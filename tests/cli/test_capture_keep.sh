@@ -50,7 +50,7 @@ grep -q '^elsewhere/kept: 0 modules copied, 0.0 MiB; [1-9][0-9]* were there$' er
 
 # A file without a build ID cannot be found again, which is said, quietly too.
 sampler-capture cpu -q --keep-modules unnamed.kept -F 5000 -o unnamed.fxt -- ./unnamed tasks >out 2>err || fail "unnamed: $(cat err)"
-says "unnamed.kept: 1 module was not copied, for want of a build ID"
+says "unnamed.kept: 1 module was not copied, because of a missing build ID"
 [ "$(wc -l <err)" = 1 ] || fail "unnamed: $(cat err)"
 
 # A heap capture's modules.

@@ -225,7 +225,7 @@ cp raw/modules-$pid.markup whose.markup
 status=0
 fxt2pprof raw/cpu-*.region --modules whose.markup --format folded -o - >out 2>err || status=$?
 [ $status -eq 2 ] || fail "status $status for modules of nobody"
-says 'whose modules are these'
+says 'the file name does not give the process'
 
 capture 0 -p $pid -d 200ms -o stats.fxt --print-stats --stats-json stats.json
 says 'Number of samples collected: [1-9]'

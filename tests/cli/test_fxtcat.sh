@@ -404,12 +404,12 @@ usage() { # usage COMMAND 'message' ARGUMENT...
     expect 2 "$second" "$@"
     [ "$(head -n 1 err)" = "$first" ] || fail "fxtcat $*: $(cat err)"
 }
-usage fxtcat 'which command? There are: cut, merge, recover, compress, convert, symbolize-fidl'
-usage fxtcat "no command 'paste'. There are: cut, merge, recover, compress, convert, symbolize-fidl" paste
-usage 'fxtcat cut' 'cut what? Give --time, --pid, --tid, --type or --provider' cut tables.fxt
+usage fxtcat 'no command given; the commands are: cut, merge, recover, compress, convert, symbolize-fidl'
+usage fxtcat "unknown command 'paste'; the commands are: cut, merge, recover, compress, convert, symbolize-fidl" paste
+usage 'fxtcat cut' 'no records selected; use --time, --pid, --tid, --type or --provider' cut tables.fxt
 usage 'fxtcat cut' "one trace at a time; 'fxtcat merge' makes one of several" cut --pid 1 tables.fxt clock.fxt
 usage 'fxtcat merge' 'no trace given' merge
-usage 'fxtcat convert' 'convert to what? Give --layout profiler or --perfetto' convert tables.fxt
+usage 'fxtcat convert' 'no output format given; use --layout profiler or --perfetto' convert tables.fxt
 usage 'fxtcat convert' "--layout: 'perf' is not one of profiler, capture" convert --layout perf tables.fxt
 usage 'fxtcat compress' '--level: 20 is not between 1 and 19' compress --level 20 tables.fxt
 usage 'fxtcat compress' '--frame-size: 1k is not between 4,096 and 67,108,864 bytes' compress --frame-size 1k tables.fxt
@@ -458,7 +458,7 @@ fxtdump --verify same.fxt >/dev/null || fail 'a cut over its own input'
 status=0
 python3 "$ROOT/tests/tools/terminal.py" 80 fxtcat recover tables.fxt >out || status=$?
 [ $status -eq 2 ] || fail "a terminal: status $status"
-grep -q 'a trace is not for terminals: give -o FILE, or pipe it somewhere' out || fail "a terminal: $(cat out)"
+grep -q 'a trace is not written to a terminal; use -o FILE' out || fail "a terminal: $(cat out)"
 
 # ---- Memory ----
 

@@ -135,7 +135,7 @@ says 'nowhere: No such file or directory'
 grep -q 'will be named' err && fail "a warning about a run that is given up: $(cat err)"
 [ ! -e nothing.fxt ] || fail "an output in spite of a failure"
 run 2 fxtcat symbolize-fidl trace.fxt
-says 'names from where? Give --ir PATH'
+says 'no FIDL IR given; use --ir PATH'
 
 # Memory follows neither the length of the IR nor that of its strings.
 python3 - <<'END'

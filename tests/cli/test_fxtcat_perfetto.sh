@@ -98,9 +98,9 @@ refuse() { # refuse STATUS SENTENCE OPTION...: and leaves no file
     [ ! -e no.fxt ] || fail "$*: a file is left"
 }
 refuse 2 'cpu.both.fxt: has 4,000 samples for Perfetto already' --perfetto cpu.both.fxt
-refuse 2 'give one of them' --perfetto --layout profiler cpu.fxt
-refuse 2 'options for names are for --perfetto' --layout profiler --no-inlines cpu.fxt
-refuse 2 'convert to what' cpu.fxt
+refuse 2 'cannot be combined' --perfetto --layout profiler cpu.fxt
+refuse 2 'options for symbols need --perfetto' --layout profiler --no-inlines cpu.fxt
+refuse 2 'no output format given' cpu.fxt
 refuse 4 'nowhere' --perfetto --symbols "$WORK/nowhere" cpu.fxt
 "$O/bench/fxtgen" --kind spans --count 100 >spans.fxt
 fxtcat convert --perfetto -o none.fxt spans.fxt 2>err || fail "no samples: status $?"

@@ -226,13 +226,13 @@ fxtdump --help | grep -q '^  -j, --json ' || fail '--help'
 fxtdump --version | grep -q '^fxtdump (FXT toolchain) [0-9]' || fail '--version'
 
 # What does not go together is said.
-expect 2 "fxtdump: --stats tells of damage too: give it or --verify, not both
+expect 2 "fxtdump: --stats and --verify cannot be combined; --stats reports damage too
 Try 'fxtdump --help'." --stats --verify good.fxt
-expect 2 "fxtdump: --stats shows no records whose bytes --hex could show
+expect 2 "fxtdump: --stats and --hex cannot be combined, because --stats prints no records
 Try 'fxtdump --help'." --stats --hex good.fxt
-expect 2 "fxtdump: --verify looks at the whole trace: it takes no --type, --provider, --pid, --tid, --time or --offset
+expect 2 "fxtdump: --verify reads the whole trace and cannot be combined with --type, --provider, --pid, --tid, --time or --offset
 Try 'fxtdump --help'." --verify --pid 5 good.fxt
-expect 2 "fxtdump: --time: '2s,1s' holds no time: TO has to be after FROM
+expect 2 "fxtdump: --time: '2s,1s' is an empty range: TO must be after FROM
 Try 'fxtdump --help'." --time 2s,1s good.fxt
 expect 2 "fxtdump: --offset: '0xg' is not a number
 Try 'fxtdump --help'." --offset 0xg good.fxt

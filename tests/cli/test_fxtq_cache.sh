@@ -114,8 +114,8 @@ a cache whose capture is another's|it was changed since --cache made it|ask t.fx
 a cache without its capture|it was changed since --cache made it|ask t.fxt >/dev/null; sqlite3 t.fxt.fxtq "DELETE FROM capture"
 a cache with a journal that was not rolled back|attempt to write|ask t.fxt >/dev/null; head -c 5000 t.fxt.fxtq >t.fxt.fxtq-journal
 another database|an SQLite database, but not a store of fxtq|sqlite3 t.fxt.fxtq 'CREATE TABLE mine (a)'
-a text|it is no store|echo text >t.fxt.fxtq
-an empty file|it is no store|: >t.fxt.fxtq
+a text|it is not a store|echo text >t.fxt.fxtq
+an empty file|it is not a store|: >t.fxt.fxtq
 a folder|it is not a regular file|mkdir t.fxt.fxtq
 a pipe|it is not a regular file|mkfifo t.fxt.fxtq
 a link to a store|it is not a regular file|cp new.fxtq side; ln -s side t.fxt.fxtq
@@ -180,7 +180,7 @@ prints 1000
 says "another program is making the store; this query runs without the cache"
 [ ! -e t.fxt.fxtq ] || fail "a cache was made although another program makes it"
 run 2 "$fxtq" --cache --write t.fxt "$query"
-says "exclude each other"
+says "cannot be combined"
 
 # Damage is reported each time, not only when the cache is made.
 head -c 30000 kept/old.fxt >half.fxt

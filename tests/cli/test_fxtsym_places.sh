@@ -98,7 +98,7 @@ fi
 run 4 fxtsym -j .nosuch -e program 0
 says 'program: no section .nosuch that is loaded'
 run 2 fxtsym -b pei-x86-64 -e program 0
-says 'is no format of ELF files'
+says 'is not the name of an ELF format'
 run 2 fxtsym --demangle=java -e program 0
 run 0 fxtsym -f --demangle=rust -e program.cxx "$area"
 prints _ZNK6shapes6square4areaEi

@@ -85,7 +85,7 @@ says 'stripped.so: stripped, only exported functions have names'
 run 4 fxtsym --verify missing.so
 says 'missing.so: No such file'
 run 2 fxtsym --verify
-says '--verify: no object is named'
+says '--verify: no object given'
 run 2 fxtsym --verify=0 sound.so
 run 2 fxtsym --verify --explain sound.so sound.so
 

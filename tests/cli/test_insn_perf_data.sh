@@ -66,12 +66,12 @@ sys.stdout.buffer.write(data)
 END
 python3 change.py 71 40 '<I' 70000 >far.data || exit 1 # AUXTRACE's CPU
 run 0 fxtcat convert far.data -o converted.fxt
-says "of packets left out: they are of CPUs from 65,536 on"
+says "of packets left out: their CPUs have numbers above 65,535"
 
 # Without the relation of the two clocks, switches do not tell whose packets are whose.
 python3 change.py 70 48 '<Q' 0 >timeless.data || exit 1 # AUXTRACE_INFO's cap_user_time_zero
 run 0 fxtcat convert timeless.data -o converted.fxt
-says "of packets left out: the file does not say how their time relates to that of its records"
+says "of packets left out: the file does not relate their clock to that of its records"
 
 # Packets of an input that is read once wait in a temporary file.
 status=0
@@ -103,7 +103,7 @@ says "insn: "
 # Without context switches, nobody knows whose the packets of a CPU are; that is said.
 insn_perf_data cpu noswitch cpu.fxt >unknown.data
 run 0 fxtcat convert unknown.data -o unknown.fxt
-says "no record says which thread they are of"
+says "no record shows which thread they belong to"
 
 # Without a clock that can be used, a tick is taken for a nanosecond.
 python3 - <<'END'

@@ -102,7 +102,7 @@ head -c 100 ktrace >moved/set.ktrace
 run 3 fxtcat convert moved/set.ptlist -o converted.fxt
 says "the .ktrace file beside it has a record that is cut or has no size"
 ! grep -q 'no damage\|0 lines' err || fail "lines are not damaged: $(cat err)"
-says "no record of the kernel says which process they are of"
+says "no record of the kernel shows which process they belong to"
 rm moved/set.ktrace
 run 4 fxtcat convert moved/set.ptlist -o converted.fxt
 cp ktrace moved/set.ktrace

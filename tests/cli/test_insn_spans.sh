@@ -25,7 +25,7 @@ run 0 fxt2pprof --sample-type calls --format folded -q --root none calls.fxt
 [ "$(awk '/;jump_out [0-9]+$/ { sum += $NF } END { print sum }' out)" = 21 ] || fail "jump_out(20) is called 21 times: $(grep jump_out out)"
 run 0 fxt2pprof calls.fxt -o calls.pb.gz
 says "insn: "
-says "There is a span profile too: --profile span"
+says "the input also has a span profile; use --profile span"
 run 0 fxtq calls.fxt "select count(*) from slice where name = 'jump_out'"
 prints 21
 

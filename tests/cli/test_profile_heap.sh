@@ -40,10 +40,10 @@ export HOME="$WORK" PPROF_TMPDIR="$WORK" PPROF_BINARY_PATH="$WORK/none" PPROF_TO
 "$fxtgen" --kind heap --count 20000 --processes 2 >in.fxt
 fxt2pprof in.fxt -o heap.pb.gz 2>summary
 grep -q '^heap: [0-9,]* sampled allocations, ' summary || fail "$(cat summary)"
-grep -q '^There is a heap-free profile too: --profile heap-free$' summary || fail "$(cat summary)"
+grep -q '^the input also has a heap-free profile; use --profile heap-free$' summary || fail "$(cat summary)"
 "$O/bench/fxtgen" --mix events=50,sched=30,stacks=20 --count 1000 >mix.fxt
 fxt2pprof -o mix.pb mix.fxt 2>mixed
-grep -q '^There is an offcpu profile too: --profile offcpu$' mixed || fail "$(cat mixed)"
+grep -q '^the input also has an offcpu profile; use --profile offcpu$' mixed || fail "$(cat mixed)"
 grep -Eq '^  peak: [0-9.]+ MiB in use at [+]0[.][0-9]{9}s$' summary || fail "$(cat summary)"
 grep -Eq '^  peak of process [0-9]+: [0-9.]+ MiB in use at [+]0[.][0-9]{9}s$' summary || fail "$(cat summary)"
 decode() {
@@ -148,17 +148,17 @@ refuse() { # refuse MESSAGE OPTION...
     [ "$status" -eq 2 ] || fail "fxt2pprof $*: status $status"
     grep -q "$message" err || fail "fxt2pprof $*: $(cat err)"
 }
-refuse 'are for heap profiles' --profile cpu --at peak
-refuse 'are for heap profiles' --profile span --heap-types fuchsia
-refuse 'exclude each other' --every 1s --at peak -o x.pb.gz
+refuse 'need --profile heap' --profile cpu --at peak
+refuse 'need --profile heap' --profile span --heap-types fuchsia
+refuse 'cannot be combined' --every 1s --at peak -o x.pb.gz
 refuse 'give -o FILE' --every 1s --format folded
 refuse 'one trace at a time' --every 1s -o x.pb.gz in.fxt
 refuse "'0s' is no duration" --every 0s -o x.pb.gz
 refuse "'+1s' is no duration" --every +1s -o x.pb.gz
-refuse 'are labels of a pprof profile' --ages --format folded
-refuse 'known at the end, or at a time' --ages --at peak
-refuse 'known at the end, or at a time' --ages --every 1s -o x.pb.gz
-refuse 'releases are in the heap profile' --profile heap-free --heap-types fuchsia
+refuse 'needs --format pprof' --ages --format folded
+refuse 'cannot be combined with --every or a peak' --ages --at peak
+refuse 'cannot be combined with --every or a peak' --ages --every 1s -o x.pb.gz
+refuse 'use --profile heap' --profile heap-free --heap-types fuchsia
 refuse "has no 'cpu'" --sample-type cpu --format folded
 refuse '' --at never
 

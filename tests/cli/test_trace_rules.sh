@@ -127,7 +127,7 @@ usage 'standard output is used for the trace' -o - --stats-json -
 usage 'a background session has no standard output' -o - --background
 for option in '-m streaming' '-b 1M' '-c x' '-o x.fxt' '--provider a' --compress -q; do
     # shellcheck disable=SC2086
-    usage 'a list takes no option but --duration' providers $option
+    usage 'providers and categories accept no option but --duration' providers $option
 done
 
 # A session that could not write does not say that no program was there; categories of --provider are looked for, too.

@@ -24,18 +24,18 @@ sampler-capture cpu -o x --repeat 2 -p 1|--repeat needs an end for each capture;
 sampler-capture cpu -o x --repeat 2 --comm y -d 1|--repeat cannot be combined with --background, --comm or --mode circular|
 sampler-capture cpu -o x --repeat 2 --stats-json y|--stats-json cannot be combined with --repeat|-- true
 sampler-capture cpu -o x -F 10 --period 1000000|-F and --period set the same rate; give only one of them, once|-- true
-fxt2pprof --profile cpu --at peak t|--at, --every, --ages and --heap-types are for heap profiles|
-fxt2pprof --profile heap --every 1s --at peak -o x t|--every and --at exclude each other|
+fxt2pprof --profile cpu --at peak t|--at, --every, --ages and --heap-types need --profile heap|
+fxt2pprof --profile heap --every 1s --at peak -o x t|--every and --at cannot be combined|
 fxt2pprof --profile heap --every 1s -o x t t|--every takes one trace at a time|
 fxt2pprof --profile heap --every 1s t|--every writes several files: give -o FILE|
-fxt2pprof --profile heap --ages -f folded t|--ages are labels of a pprof profile|
-fxt2pprof --profile heap --ages --every 1s -o x t|--ages are known at the end, or at a time|
-fxtsym --markup --explain x|--markup and --explain do not go together|
-fxtsym --markup -e x|--markup names its objects itself and has no --json|
-fxtsym --markup --json|--markup names its objects itself and has no --json|
-fxtsym --verify --markup x|--verify takes its objects as operands, and goes with neither --markup nor --explain|
-fxtsym --verify|--verify: no object is named|
-fxtsym --markup 0x10|'0x10': no address is wanted with --markup|
+fxt2pprof --profile heap --ages -f folded t|--ages needs --format pprof|
+fxt2pprof --profile heap --ages --every 1s -o x t|--ages cannot be combined with --every or a peak; use --at end or --at TIME|
+fxtsym --markup --explain x|--markup and --explain cannot be combined|
+fxtsym --markup -e x|--markup cannot be combined with --exe, --build-id or --json|
+fxtsym --markup --json|--markup cannot be combined with --exe, --build-id or --json|
+fxtsym --verify --markup x|--verify takes objects as operands and cannot be combined with --markup or --explain|
+fxtsym --verify|--verify: no object given|
+fxtsym --markup 0x10|unexpected operand '0x10': no addresses are read with --markup|
 fxtq export|no format given; 'fxtq export --help' lists them|
 fxtq export folded|no store given|
 fxtq export csv --root none t|--root is for folded stacks|
@@ -44,7 +44,7 @@ fxtq export folded --csv-safe t|--csv-safe is for csv|
 fxtq import -o x|no trace or profile given|
 fxtq import t|no store given; use -o STORE|
 fxtq report|no report given; 'fxtq report --help' lists them|
-fxtcat convert --layout profiler --perfetto t|--layout and --perfetto are two outputs: give one of them|
+fxtcat convert --layout profiler --perfetto t|--layout and --perfetto cannot be combined|
 fxtcat compress t t|one file at a time; 'fxtcat merge' makes one of several|
 fxtdiff t --|no new runs given; usage: fxtdiff BASE... -- NEW...|
 fxtdiff -- t|no base runs given before --|
