@@ -18,34 +18,37 @@ static const struct loss {
     const char *counter, *argument; /* in a trace; NULL: provider events */
 } losses[] = {
     LOSS(ring, "lost", "ring",
-         "records, as a rule samples, that did not fit into the kernel's buffers",
-         "record that the kernel's buffers overran, as a rule a sample: raise --buffer-size (of "
-         "perf: -m) or lower -F",
-         "records that the kernel's buffers overran, as a rule samples: raise --buffer-size (of "
-         "perf: -m) or lower -F"),
+         "records, mostly samples, that did not fit into the kernel's buffers",
+         "record, mostly a sample, that did not fit into the kernel's buffers: raise --buffer-size "
+         "(perf: -m) or lower -F",
+         "records, mostly samples, that did not fit into the kernel's buffers: raise --buffer-size "
+         "(perf: -m) or lower -F"),
     LOSS(sideband, "lost", "sideband",
          "names and mappings that did not fit into the kernel's buffers",
-         "name or mapping, the kernel's buffers overran: code may lack names",
-         "names and mappings, the kernel's buffers overran: code may lack names"),
+         "name or mapping that did not fit into the kernel's buffers: some code may have no names",
+         "names and mappings that did not fit into the kernel's buffers: some code may have no "
+         "names"),
     LOSS(region_full, "lost", "region_full",
          "samples that did not fit into the region of their CPU",
-         "sample, the CPU's region was full: raise --buffer-size",
-         "samples, the CPU's region was full: raise --buffer-size"),
-    LOSS(stopped, "lost", "stopped", "CPUs that sampled no more once their region was full",
-         "CPU sampled no more once a region was full (--mode oneshot), and nobody counted: raise "
-         "--buffer-size",
-         "CPUs sampled no more once a region was full (--mode oneshot), and nobody counted: raise "
-         "--buffer-size"),
+         "sample that did not fit into the region of its CPU: raise --buffer-size",
+         "samples that did not fit into the regions of their CPUs: raise --buffer-size"),
+    LOSS(stopped, "lost", "stopped", "CPUs that stopped sampling when their region was full",
+         "CPU that stopped sampling when its region was full (--mode oneshot), so later samples "
+         "are not counted: raise --buffer-size",
+         "CPUs that stopped sampling when their regions were full (--mode oneshot), so later "
+         "samples are not counted: raise --buffer-size"),
     LOSS(unreadable, "lost", "unreadable", "samples whose stack could not be read",
          "sample whose stack could not be read", "samples whose stack could not be read"),
     LOSS(exited, "lost", "exited", "samples of threads that were just ending",
          "sample of a thread that was just ending", "samples of threads that were just ending"),
     LOSS(throttled, "lost", "throttled", "times that the kernel throttled sampling",
-         "time the kernel throttled sampling: lower -F",
-         "times the kernel throttled sampling: lower -F"),
-    LOSS(provider_events, NULL, NULL, "marks of providers that they lost records",
-         "mark that a provider lost records: if nothing else says why, give it a larger buffer",
-         "marks that providers lost records: if nothing else says why, give them larger buffers"),
+         "time that the kernel throttled sampling: lower -F",
+         "times that the kernel throttled sampling: lower -F"),
+    LOSS(provider_events, NULL, NULL, "marks of providers that lost records",
+         "mark of a provider that lost records: unless another line explains it, give the provider "
+         "a larger buffer",
+         "marks of providers that lost records: unless another line explains them, give the "
+         "providers larger buffers"),
     LOSS(trace_records, "provider_records_dropped", "dropped",
          "records that did not fit into the trace buffer of their program",
          "record that did not fit into the trace buffer of its program: raise --buffer-size, or "
@@ -54,16 +57,22 @@ static const struct loss {
          "or use --mode streaming"),
     LOSS(heap_allocations, "heap_lost", "allocations",
          "sampled allocations that the capture did not receive",
-         "sampled allocation: too little memory is shown; raise --interval",
-         "sampled allocations: too little memory is shown; raise --interval"),
+         "sampled allocation that the capture did not receive: too little memory is shown; raise "
+         "--interval",
+         "sampled allocations that the capture did not receive: too little memory is shown; raise "
+         "--interval"),
     LOSS(heap_frees, "heap_lost", "frees",
-         "releases that the capture did not receive: blocks look in use that are not",
-         "release: a block looks in use that is not; raise --interval",
-         "releases: blocks look in use that are not; raise --interval"),
+         "releases that the capture did not receive: their blocks still appear to be in use",
+         "release that the capture did not receive: its block still appears to be in use; raise "
+         "--interval",
+         "releases that the capture did not receive: their blocks still appear to be in use; raise "
+         "--interval"),
     LOSS(heap_infos, "heap_lost", "infos",
          "messages about modules that the capture did not receive",
-         "message of where modules are: code in them has no names; raise --interval",
-         "messages of where modules are: code in them has no names; raise --interval"),
+         "message about modules that the capture did not receive: code in them has no names; raise "
+         "--interval",
+         "messages about modules that the capture did not receive: code in them has no names; "
+         "raise --interval"),
     LOSS(heap_rejected, "heap_lost", "rejected", REFUSED,
          "refused message of a captured process (invalid, or one mapping too many), which was not "
          "captured from then on",
@@ -75,10 +84,10 @@ static const struct loss {
          "sampled allocations that a process had no memory left to record: too little is shown"),
     LOSS(heap_forgotten, "heap_lost", "forgotten",
          "blocks whose release a process could not report",
-         "block whose release a process could not report, since it closed its connection: it may "
-         "look in use",
-         "blocks whose release a process could not report, since it closed its connection: they "
-         "may look in use"),
+         "block whose release a process could not report, because it had closed its connection: it "
+         "may appear to be in use",
+         "blocks whose release a process could not report, because it had closed its connection: "
+         "they may appear to be in use"),
 };
 
 #define LOSSES (sizeof losses / sizeof *losses)

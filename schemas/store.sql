@@ -668,17 +668,17 @@ FROM damage
 UNION ALL
 SELECT name, CAST('data_loss' AS TEXT), CAST('trace' AS TEXT), count,
        CAST(CASE name
-         WHEN 'ring' THEN 'records, as a rule samples, that did not fit into the kernel''s buffers'
+         WHEN 'ring' THEN 'records, mostly samples, that did not fit into the kernel''s buffers'
          WHEN 'sideband' THEN 'names and mappings that did not fit into the kernel''s buffers'
          WHEN 'region_full' THEN 'samples that did not fit into the region of their CPU'
-         WHEN 'stopped' THEN 'CPUs that sampled no more once their region was full'
+         WHEN 'stopped' THEN 'CPUs that stopped sampling when their region was full'
          WHEN 'unreadable' THEN 'samples whose stack could not be read'
          WHEN 'exited' THEN 'samples of threads that were just ending'
          WHEN 'throttled' THEN 'times that the kernel throttled sampling'
-         WHEN 'provider_events' THEN 'marks of providers that they lost records'
+         WHEN 'provider_events' THEN 'marks of providers that lost records'
          WHEN 'trace_records' THEN 'records that did not fit into the trace buffer of their program'
          WHEN 'heap_allocations' THEN 'sampled allocations that the capture did not receive'
-         WHEN 'heap_frees' THEN 'releases that the capture did not receive: blocks look in use that are not'
+         WHEN 'heap_frees' THEN 'releases that the capture did not receive: their blocks still appear to be in use'
          WHEN 'heap_infos' THEN 'messages about modules that the capture did not receive'
          WHEN 'heap_rejected' THEN 'messages of captured processes that were refused: invalid, or one mapping too many'
          WHEN 'heap_no_memory' THEN 'sampled allocations that a process had no memory left to record'

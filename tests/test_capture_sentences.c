@@ -39,7 +39,7 @@ static const struct {
       "lost: 3 samples, because buffers of 4,096 bytes were full" },
     { "a full region that ends it",
       { BASE, .loss.region_full = 3, .loss.stopped = 1 },
-      "1 CPU sampled no more after their buffers of 4,096 bytes were full (--mode "
+      "1 CPU stopped sampling, because their buffers of 4,096 bytes were full (--mode "
       "oneshot" },
     { "unreadable",
       { BASE, .loss.unreadable = 4 },
@@ -128,8 +128,8 @@ static const struct {
     { { .frees = 2345 },
       0,
       0,
-      "lost: 2,345 releases, because the capture could not keep up: blocks look in use that are "
-      "not; use a larger --interval\n" },
+      "lost: 2,345 releases, because the capture could not keep up: their blocks still appear to be "
+      "in use; use a larger --interval\n" },
     { { .infos = 3 },
       0,
       0,

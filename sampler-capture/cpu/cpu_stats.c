@@ -17,7 +17,7 @@ static const struct {
     { "unreadable", "Samples without a readable stack", offsetof(struct loss, unreadable) },
     { "exited", "Samples of threads that were ending", offsetof(struct loss, exited) },
     { "sideband", "Names and mappings lost, kernel buffers full", offsetof(struct loss, sideband) },
-    { "stopped", "CPUs that sampled no more, regions full", offsetof(struct loss, stopped) },
+    { "stopped", "CPUs that stopped sampling, regions full", offsetof(struct loss, stopped) },
 };
 
 static uint64_t of_cause(const struct loss *loss, size_t i)

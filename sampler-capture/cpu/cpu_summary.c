@@ -44,9 +44,9 @@ static void print_losses(const struct summary *summary)
                  "kernel.perf_event_max_sample_rate",
                  cli_counted(loss->throttled, "time", "times"));
     if (loss->stopped)
-        cli_note("%s no more after their buffers of %s bytes were full (--mode oneshot); use a "
+        cli_note("%s sampling, because their buffers of %s bytes were full (--mode oneshot); use a "
                  "larger --buffer-size to sample longer",
-                 cli_counted(loss->stopped, "CPU sampled", "CPUs sampled"),
+                 cli_counted(loss->stopped, "CPU stopped", "CPUs stopped"),
                  cli_grouped(summary->result->region_size));
     else if (loss->region_full)
         cli_note("lost: %s, because buffers of %s bytes were full: use a larger --buffer-size",

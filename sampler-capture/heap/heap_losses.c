@@ -13,7 +13,7 @@ void heap_losses_print(const struct record_loss *lost, uint64_t closed, uint64_t
 {
     print_unreceived(lost->allocations, "sampled allocation", "sampled allocations",
                      "too little memory is shown");
-    print_unreceived(lost->frees, "release", "releases", "blocks look in use that are not");
+    print_unreceived(lost->frees, "release", "releases", "their blocks still appear to be in use");
     print_unreceived(lost->infos, "message about modules", "messages about modules",
                      "code in them has no names");
     if (lost->rejected)

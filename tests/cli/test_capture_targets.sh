@@ -144,10 +144,10 @@ stats = json.load(open("oneshot.json"))
 full = sum(int(cpu["region_full"]) for cpu in stats["lost_by_cpu"])
 assert full == int(stats["lost"]["region_full"]) > 0, stats
 EOF
-says 'CPUs* sampled no more after their buffers of 65,536 bytes were full (--mode oneshot)'
+says 'CPUs* stopped sampling, because their buffers of 65,536 bytes were full (--mode oneshot)'
 ! grep -q 'lost:' err || fail "nobody counts what a oneshot capture does not take: $(cat err)"
 fxt2pprof oneshot.fxt --format folded -o folded 2>err || fail "$(cat err)"
-says "sampled no more once a region was full (--mode oneshot), and nobody counted"
+says "stopped sampling when [a-z]* regions* w[a-z]* full (--mode oneshot), so later samples are not counted"
 hot oneshot.fxt
 [ "$(wc -c <oneshot.fxt)" -lt 200000 ] || fail "more than the regions hold"
 
@@ -239,7 +239,7 @@ assert set(stats["lost"]) == {"ring", "throttled", "region_full", "unreadable", 
 phrases = {
     "ring": "Samples lost, kernel buffers full", "throttled": "Times throttled", "region_full": "Samples lost, regions full",
     "unreadable": "Samples without a readable stack", "exited": "Samples of threads that were ending",
-    "sideband": "Names and mappings lost, kernel buffers full", "stopped": "CPUs that sampled no more, regions full",
+    "sideband": "Names and mappings lost, kernel buffers full", "stopped": "CPUs that stopped sampling, regions full",
 }
 lines = open("err").read().splitlines()
 at = lines.index("Session Stats: ")
