@@ -44,12 +44,39 @@ START_TEST(goes_back_when_stacks_are_cut)
 {
     see(50, COPIES_SMALL);
     see(100, COPIES_SMALL);
-    see(4, COPIES_MEDIUM); /* one in a hundred, and two, are no reason */
+    see(2, COPIES_MEDIUM); /* two are no reason */
+    ck_assert_int_eq(copies.now, COPIES_SMALL);
+    see(1, COPIES_MEDIUM);
     ck_assert_int_eq(copies.now, COPIES_LARGE);
     see(50, COPIES_SMALL); /* and looks for longer then */
     ck_assert_int_eq(copies.now, COPIES_LARGE);
     see(150, COPIES_SMALL);
     ck_assert_int_eq(copies.now, COPIES_SMALL);
+}
+END_TEST
+
+/* However long a program did something else, a third cut is enough.  */
+START_TEST(goes_back_at_once_when_a_program_begins_something_else)
+{
+    see(50, COPIES_SMALL);
+    see(100000, COPIES_SMALL);
+    see(3, COPIES_MEDIUM);
+    ck_assert_int_eq(copies.now, COPIES_LARGE);
+}
+END_TEST
+
+/* Where samples are lost, one in ten may be cut.  */
+START_TEST(goes_back_later_when_samples_are_lost)
+{
+    see(50, COPIES_SMALL);
+    copies_lost(&copies);
+    for (int i = 0; i < 20; i++) {
+        see(10, COPIES_SMALL);
+        see(1, COPIES_MEDIUM);
+    }
+    ck_assert_int_eq(copies.now, COPIES_SMALL);
+    see(3, COPIES_MEDIUM);
+    ck_assert_int_eq(copies.now, COPIES_LARGE);
 }
 END_TEST
 
@@ -121,6 +148,8 @@ int main(void)
     tcase_add_test(test_case, finds_the_size_of_bytes);
     tcase_add_loop_test(test_case, begins_large_and_takes_what_is_enough, 0, COPIES_COUNT);
     tcase_add_test(test_case, goes_back_when_stacks_are_cut);
+    tcase_add_test(test_case, goes_back_at_once_when_a_program_begins_something_else);
+    tcase_add_test(test_case, goes_back_later_when_samples_are_lost);
     tcase_add_test(test_case, lets_a_few_be_cut);
     tcase_add_test(test_case, takes_the_largest_only_for_many);
     tcase_add_test(test_case, lets_more_be_cut_rather_than_lost);

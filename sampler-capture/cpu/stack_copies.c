@@ -21,16 +21,21 @@ enum copies_size copies_size_of(const struct copies_sizes *sizes, uint64_t bytes
 static void change(struct copies *copies, enum copies_size size)
 {
     copies->now = size;
-    copies->seen = 0;
+    copies->seen = copies->strain = 0;
     for (int i = 0; i < COPIES_COUNT; i++)
         copies->needed[i] = 0;
 }
 
 /* How many stacks of so many may be cut by a size: one in a hundred, or one in twenty where copies
  * are large already, or one in ten instead of samples that are lost.  */
+static uint32_t tolerated_one_in(const struct copies *copies, int size)
+{
+    return copies->is_lossy ? 10 : size >= COPIES_LARGE ? 20 : 100;
+}
+
 static uint32_t tolerated(const struct copies *copies, int size)
 {
-    return copies->seen / (copies->is_lossy ? 10 : size >= COPIES_LARGE ? 20 : 100);
+    return copies->seen / tolerated_one_in(copies, size);
 }
 
 /* The smallest size that is enough.  */
@@ -46,14 +51,23 @@ static enum copies_size enough(const struct copies *copies)
     return (enum copies_size)size;
 }
 
-/* A program that changes its mind is looked at for longer.  */
-static void look(struct copies *copies)
+/* Whether more stacks are cut than one in so many.  Many that were not, long before,
+ * do not make up for cuts: what a program did says nothing of what it does next.  */
+static bool is_strained(struct copies *copies, bool is_cut)
 {
-    uint32_t cut = 0;
+    uint32_t one_in = tolerated_one_in(copies, (int)copies->now);
 
-    for (unsigned size = copies->now + 1; size < COPIES_COUNT; size++)
-        cut += copies->needed[size];
-    if (copies->now < COPIES_LARGE && cut > 2 + tolerated(copies, (int)copies->now)) {
+    if (is_cut)
+        copies->strain += one_in;
+    else if (copies->strain > 0)
+        copies->strain--;
+    return copies->strain > 2 * one_in;
+}
+
+/* A program that changes its mind is looked at for longer.  */
+static void look(struct copies *copies, bool is_cut)
+{
+    if (copies->now < COPIES_LARGE && is_strained(copies, is_cut)) {
         copies->proof = copies->proof < MOST_PROOF / 4 ? 4 * copies->proof : MOST_PROOF;
         change(copies, COPIES_LARGE);
     } else if (copies->now != COPIES_SMALL && copies->seen >= copies->proof) {
@@ -71,7 +85,7 @@ void copies_saw(struct copies *copies, enum copies_size taken, enum copies_size 
         return;
     copies->seen++;
     copies->needed[needed < COPIES_COUNT ? needed : COPIES_COUNT - 1]++;
-    look(copies);
+    look(copies, needed > copies->now);
 }
 
 void copies_lost(struct copies *copies)

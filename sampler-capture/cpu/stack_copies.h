@@ -25,6 +25,7 @@ struct copies {
     uint32_t seen;                 /* samples since the last change, those of long ago halved */
     uint32_t needed[COPIES_COUNT]; /* of them, by the size that would have been right */
     uint32_t proof;                /* samples that are looked at before a change to less */
+    uint32_t strain;               /* grows with each stack that is cut, and shrinks with others */
     bool is_lossy;                 /* samples were lost */
 };
 
