@@ -351,6 +351,9 @@ bool perf_trace_describe_unused(const struct perf_trace *trace, char *text, size
         "samples without an address");
     add(text, size, &used, counts->stacks_left, "copy of a user stack that was not unwound",
         "copies of user stacks that were not unwound");
+    add(text, size, &used, counts->branches_left, "branch stack", "branch stacks");
+    add(text, size, &used, counts->data_left, "address or weight of an access to memory",
+        "addresses or weights of accesses to memory");
     add(text, size, &used, counts->mappings_left,
         "old mapping of a process that has more than 65,536",
         "old mappings of processes that have more than 65,536");

@@ -96,6 +96,8 @@ struct perf_trace_counts {
     uint64_t samples;          /* taken over */
     uint64_t empty_samples;    /* without any address: they have no stack */
     uint64_t stacks_left;      /* copies of stacks that were not unwound */
+    uint64_t branches_left;    /* branch stacks of samples that are no call stacks */
+    uint64_t data_left;        /* samples with the address, or the weight, of an access to memory */
     uint64_t continued_stacks; /* that ended early, and go on with perf's callchain */
     uint64_t waiting_stacks;   /* whose deferred callchain did not come, or too late */
     uint64_t unplaced_modules; /* whose object was not found: offsets stand for vaddrs */

@@ -204,6 +204,8 @@ bool trace_take_sample(struct perf_trace *trace, const struct perf_data_record *
     else if (good && has_calls)
         good = add_calls(trace, from->branches);
     trace->counts.stacks_left += from->stack_size > 0 && unwound_count == 0;
+    trace->counts.branches_left += from->branches.count > 0 && !has_calls;
+    trace->counts.data_left += (from->address | from->weight | from->physical) != 0;
     if (good && cookie != 0) {
         sample.cookie = cookie;
         return wait_for_user_part(trace, &sample);

@@ -11,6 +11,7 @@
 #include <fxt/fxt.h>
 #include "cmd/cli/perf_unwind.h"
 #include "libperf/perf_trace.h"
+#include "tests/support/random.h"
 
 static uint8_t bytes[1 << 17], trace_bytes[1 << 20];
 static size_t size, trace_size;
@@ -402,6 +403,56 @@ START_TEST(no_damage_breaks_a_conversion)
 }
 END_TEST
 
+static const char *const mutated[] = { "/fp.data", "/events.data", "/zstd.data", "/pipe.data",
+                                       "/dwarf.data" };
+
+/* One change of a file: a byte, a word of a value that sizes and counts mind, a part in the place
+ * of another, or a part less.  */
+static void mutate(uint64_t *state)
+{
+    static const uint64_t odd[] = { 0, 1, 7, 8, 0xffff, 0xffffffff, UINT64_MAX, INT64_MAX };
+    size_t at = random_word(state) % size, from = random_word(state) % size;
+    size_t length = random_word(state) % 64 + 1;
+
+    length = length < size - at ? length : size - at;
+    length = length < size - from ? length : size - from;
+    switch (random_word(state) % 4) {
+    case 0:
+        bytes[at] = (uint8_t)random_word(state);
+        break;
+    case 1:
+        memcpy(bytes + at, &odd[random_word(state) % 8], length < 8 ? length : 8);
+        break;
+    case 2:
+        memmove(bytes + at, bytes + from, length);
+        break;
+    default:
+        memmove(bytes + at, bytes + at + length, size - at - length);
+        size -= length;
+    }
+}
+
+START_TEST(a_thousand_mutations_of_a_file_break_nothing)
+{
+    struct sym_session *session = open_session();
+    struct cli_perf_unwind *unwind = cli_perf_unwind_open(session);
+    const struct perf_trace_options options = { .size = sizeof options,
+                                                .unwind = unwind_stack,
+                                                .context = unwind };
+    uint64_t state = (uint64_t)_i, samples = 0;
+
+    for (unsigned i = 0; i < 1000; i++) {
+        load(mutated[_i]);
+        for (uint64_t changes = random_word(&state) % 8 + 1; changes > 0; changes--)
+            mutate(&state);
+        samples += convert(size, &options).samples;
+    }
+    ck_assert_uint_gt(samples, 3000); /* what is readable is converted */
+    cli_perf_unwind_close(unwind);
+    sym_session_close(session);
+}
+END_TEST
+
 /* Each kind of record that a kernel or perf writes: what is used has its place in the trace, and
  * the others are counted by name.  */
 static const struct {
@@ -565,6 +616,8 @@ int main(void)
                         (int)(sizeof kinds / sizeof *kinds));
     tcase_add_loop_test(tests, no_damage_breaks_a_conversion, 0,
                         (int)(sizeof names / sizeof *names));
+    tcase_add_loop_test(tests, a_thousand_mutations_of_a_file_break_nothing, 0,
+                        (int)(sizeof mutated / sizeof *mutated));
     suite_add_tcase(suite, tests);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -37,6 +37,14 @@ cmp -s ours expected || fail "callers: $(diff expected ours)"
 # In the kernel's thread, and in the system call, two frames are the kernel's.
 [ "$(grep -c '\[unknown\];\[unknown\]' folded)" = 2 ] || fail "kernel frames: $(cat folded)"
 
+grep -q ': not used: 1 branch stack$' err || fail "that of the kernel's thread: $(cat err)"
+
+# Other branches are no callers; they are counted.
+python3 "$ROOT/tests/tools/perf_lbr.py" "$PWD/program" any >any.data
+fxt2pprof -q --root none --format folded -o any.folded any.data 2>err || fail "$(cat err)"
+grep -q ': not used: 5 branch stacks$' err || fail "branches: $(cat err)"
+! grep -q third any.folded || fail "branches are callers: $(cat any.folded)"
+
 # And what perf says of the same file.
 if perf script -i lbr.data -F ip,sym --no-inline >shown 2>perf.err && [ -s shown ]; then
     awk 'BEGIN { RS = ""; FS = "\n" }

@@ -274,14 +274,14 @@ cmp -s theirs ours || fail "features: $(diff theirs ours)"
 # Context switches: a thread that comes and leaves has a slice that ends when perf script has it leave, and no slice ends at another time.
 # The kernel leaves out some records of either, so that some threads come or leave without one.
 if perf record -q --switch-events --sample-cpu -a -e $event -F 99 -o switches.data -- sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.01; done' >out 2>err; then
-    perf script --show-switch-events -F tid,cpu,time,event --ns -i switches.data 2>/dev/null >script
+    perf script --show-switch-events -F tid,cpu,time,event --ns -i switches.data 2>/dev/null >raw
     fxtq import -q switches.data -o switches.fxtq 2>err || fail "$(cat err)"
     fxtq -f tsv --no-header switches.fxtq "SELECT s.cpu, thread.tid, ts, ts + dur FROM sched_slice AS s JOIN thread ON thread.id = s.utid WHERE thread.tid != 0 AND dur >= 0" >slices 2>err || fail "$(cat err)"
     python3 - >out 2>&1 <<'END' || fail "switches: $(cat out)"
 import re
 
 running, wanted, times = {}, set(), set()
-for line in open("script"):
+for line in open("raw"):
     match = re.match(r" *(\d+) +\[(\d+)\] +(\d+)\.(\d+): PERF_RECORD_SWITCH_CPU_WIDE (IN|OUT).*?(?:next|prev) pid/tid: *-?\d+/(\d+)", line)
     sample = re.match(r" *\d+ +\[\d+\] +(\d+)\.(\d+):", line)
     if sample:

@@ -2,9 +2,9 @@
 """Write a perf.data file as `perf record --call-graph lbr` leaves it: samples whose callers are in a stack of calls that the processor
 keeps, not in a walk of the user's stack.
 
-    perf_lbr.py OBJECT >perf.data
+    perf_lbr.py OBJECT [any] >perf.data
 
-OBJECT has the functions first, second, third and main, and code that can be mapped at any address.
+any: of all branches, as `perf record -b` asks for them, so that they are no stack.  OBJECT has the functions first, second, third and main, and code that can be mapped at any address.
 """
 
 import struct
@@ -64,6 +64,7 @@ def sample(time, chain, calls, misc):
 
 def main():
     path = sys.argv[1]
+    branches = 1 << 3 if "any" in sys.argv[2:] else 1 << 11  # of users: any, or as a call stack
     names = functions(path)
     offset, address, size = code(path)
     page = offset & ~0xFFF
@@ -92,7 +93,7 @@ def main():
     sample_type = 1 | 2 | 4 | 0x20 | 0x100 | 0x800  # IP, TID, TIME, CALLCHAIN, PERIOD, BRANCH_STACK
     flags = 1 << 8 | 1 << 9 | 1 << 10 | 1 << 13 | 1 << 18 | 1 << 23
     attribute = struct.pack("<IIQQQQQ", 1, 112, 0, 1000, sample_type, 0, flags)
-    attribute += struct.pack("<IIQQQQIIQII", 0, 0, 0, 0, 1 | 1 << 11, 0, 0, 0, 0, 0, 0)  # branches of users, as a call stack
+    attribute += struct.pack("<IIQQQQIIQII", 0, 0, 0, 0, 1 | branches, 0, 0, 0, 0, 0, 0)
     attribute += struct.pack("<QQ", 0, 0)
     header = b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 128, 104, 128, 232, len(data), 0, 0) + bytes(32)
     sys.stdout.buffer.write(header + attribute + data)
