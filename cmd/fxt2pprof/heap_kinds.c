@@ -141,8 +141,9 @@ static void print_peak(const struct profile_heap_peak *peak, const char *whose,
     else if (peak->has_time)
         (void)snprintf(time, sizeof time, " at %" PRId64, peak->ts_ns);
     if (peak->resident_bytes > 0)
-        cli_note("  peak%s: %s in use%s; %s were resident at most, of which that explains %.0f %%",
-                 whose, bytes, time, resident, explained(peak));
+        cli_note(
+            "  peak%s: %s in use%s; the largest resident set was %s, of which the heap is %.0f %%",
+            whose, bytes, time, resident, explained(peak));
     else
         cli_note("  peak%s: %s in use%s", whose, bytes, time);
 }
@@ -157,9 +158,9 @@ static void note_other_memory(const struct profile_heap_peak *peaks, size_t coun
 {
     for (size_t i = 1; i < count; i++)
         if (peaks[i].resident_bytes >= MUCH_BYTES && explained(&peaks[i]) < 50) {
-            cli_note("  the rest is what malloc(3) and its like did not allocate: code, stacks, "
-                     "files, and memory of mmap(2), such as the arenas of interpreters, unless "
-                     "the capture was made with --mmap, which records it");
+            cli_note("  the rest was not allocated by malloc(3) and related functions: code, "
+                     "stacks, files, and memory of mmap(2), such as the arenas of interpreters, "
+                     "unless the capture was made with --mmap, which records it");
             return;
         }
 }

@@ -77,7 +77,7 @@ says "1 sampled allocation and"
 says ", and 1 mapping"
 [ "$(pages both.fxt .)" = $(((64 + 32) * 256)) ] || fail "both: $(pages both.fxt .) pages"
 run 0 fxt2pprof --profile heap both.fxt -o both.pb.gz
-grep -q 'peak: 96.00 MiB in use .*resident at most, of which that explains \(9[0-9]\|100\) %' err || fail "explained: $(cat err)"
+grep -q 'peak: 96.00 MiB in use .*largest resident set was .*, of which the heap is \(9[0-9]\|100\) %' err || fail "explained: $(cat err)"
 
 # Real programs, with the same output and status.
 for command in 'python3 -c "import sys; x = [str(i) for i in range(300000)]; print(len(x)); sys.exit(3)"' 'gcc -O2 -S -o - both.c' 'sh -c "(echo a; exit 2) | cat; exit 4"'; do

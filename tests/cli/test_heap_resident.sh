@@ -61,8 +61,8 @@ capture() { # capture TRACE ARGUMENT...
 # Most of it was mapped.
 capture mapped.fxt 8 100
 is_true mapped.fxt
-grep -q '^  peak: 8[.][0-9]* MiB in use at .*; 1[01][0-9][.][0-9]* MiB were resident at most, of which that explains 7 %$' err || fail "mapped: $(cat err)"
-says "the rest is what malloc(3) and its like did not allocate"
+grep -q '^  peak: 8[.][0-9]* MiB in use at .*; the largest resident set was 1[01][0-9][.][0-9]* MiB, of which the heap is 7 %$' err || fail "mapped: $(cat err)"
+says "the rest was not allocated by malloc(3) and related functions"
 fxtq report heap mapped.fxt >printed || fail "report"
 grep -q '^resident at most  *1[01][0-9][.][0-9]* MiB' printed || fail "report: $(cat printed)"
 fxtq report heap --json mapped.fxt >printed || fail "report --json"
@@ -71,7 +71,7 @@ grep -q "{\"what\":\"resident at most\",\"bytes\":$(($(told mapped.fxt) * 1024))
 # Most of it was allocated: nothing is missing.
 capture allocated.fxt 100 1
 is_true allocated.fxt
-grep -q '^  peak: 10[0-9][.][0-9]* MiB in use at .*; 10[0-9][.][0-9]* MiB were resident at most, of which that explains \(9[0-9]\|100\) %$' err ||
+grep -q '^  peak: 10[0-9][.][0-9]* MiB in use at .*; the largest resident set was 10[0-9][.][0-9]* MiB, of which the heap is \(9[0-9]\|100\) %$' err ||
     fail "allocated: $(cat err)"
 ! grep "the rest is" err || fail "allocated: $(cat err)"
 
