@@ -128,7 +128,8 @@ static const struct {
     { { .frees = 2345 },
       0,
       0,
-      "lost: 2,345 releases, because the capture could not keep up: their blocks still appear to be "
+      "lost: 2,345 releases, because the capture could not keep up: their blocks still appear to "
+      "be "
       "in use; use a larger --interval\n" },
     { { .infos = 3 },
       0,

@@ -530,9 +530,9 @@ struct profile_loss {
 struct profile_loss_cause {
     const char *name;        /* of the member, as in the table loss of a store */
     const char *description; /* what the count is of: "samples whose stack could not be read" */
-    const char *phrase;      /* for people, to print after the count, with a remedy where one is known:
-                              * "time that the kernel throttled sampling: lower -F" if the count is
-                              * 1, otherwise "times ..." */
+    const char *phrase;      /* for people, to print after the count, with a remedy if one is
+                              * known: "time that the kernel throttled sampling: lower -F" if the
+                              * count is 1, otherwise "times ..." */
     const char *counter;     /* its name in a trace, of category fxt.capture, and */
     const char *argument;    /* of its argument; NULL: provider events */
     uint64_t count;          /* may be 0 */
