@@ -240,6 +240,7 @@ struct changes {
     unsigned count;
     bool has_return; /* a rule says where the return address is */
     bool is_first;   /* and that there is none */
+    bool has_stack;  /* a rule says what the stack pointer is */
     struct {
         unsigned number;
         bool is_known;
@@ -253,13 +254,14 @@ static void find_changes(struct walk *walk, const uint32_t *rule, uint64_t cfa,
     unsigned back = RULE_RETURN(rule[0]);
 
     changes->count = RULE_COUNT(rule[0]);
-    changes->has_return = changes->is_first = false;
+    changes->has_return = changes->is_first = changes->has_stack = false;
     for (unsigned i = 0; i < changes->count; i++) {
         const uint32_t *item = rule + 2 + (size_t)2 * i;
 
         changes->each[i].number = RULE_COLUMN(item[0]);
         changes->each[i].value = 0;
         changes->each[i].is_known = find_register(walk, item, cfa, &changes->each[i].value);
+        changes->has_stack |= RULE_COLUMN(item[0]) == walk->machine->stack_pointer;
         if (RULE_COLUMN(item[0]) != back)
             continue;
         changes->has_return = true;
@@ -285,13 +287,13 @@ static void make_changes(struct walk *walk, const struct changes *changes, uint6
 }
 
 /* Callers' frames lie higher, but for what a signal has interrupted, which may be on any stack, and
- * for what has no frame and keeps its return address in a register.  */
-static bool is_above(const struct walk *walk, uint64_t before, bool is_signal, bool was_exact)
+ * for what has no frame and keeps its return address in a register, as longjmp() does after it has
+ * set the stack pointer.  */
+static bool is_above(const struct walk *walk, uint64_t before, bool is_signal, bool may_be_equal)
 {
     uint64_t pointer = stack_pointer(walk);
 
-    return is_signal || pointer > before ||
-           (was_exact && walk->machine->has_link && pointer == before);
+    return is_signal || pointer > before || (may_be_equal && pointer == before);
 }
 
 static enum step step_by_rule(struct walk *walk, uint32_t place)
@@ -314,7 +316,8 @@ static enum step step_by_rule(struct walk *walk, uint32_t place)
     make_changes(walk, &changes, cfa);
     if (!is_known(walk, back) || !is_known(walk, walk->machine->stack_pointer))
         return failed(walk);
-    if (!is_above(walk, before, is_signal, was_exact))
+    if (!is_above(walk, before, is_signal,
+                  was_exact && (walk->machine->has_link || changes.has_stack)))
         return STEP_REFUSED;
     walk->pc = strip(walk, walk->registers[back]);
     walk->is_exact = is_signal;
