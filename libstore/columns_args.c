@@ -69,6 +69,7 @@ static int next_range(struct columns_cursor *cursor, bool *done)
 static int settle(struct columns_cursor *cursor)
 {
     const struct columns_text *key = NULL;
+    const struct block *keys;
     bool done = false;
     int code = SQLITE_OK;
 
@@ -83,13 +84,10 @@ static int settle(struct columns_cursor *cursor)
         }
         if (code != SQLITE_OK || done)
             break;
-        if (!(cursor->viewed >> ARG_KEY & 1))
-            code = rows_view(cursor, ARG_KEY);
+        code = cursor_block(cursor, ARG_KEY, &keys);
         if (code == SQLITE_OK)
-            code = columns_load_key(
-                cursor_table(cursor)->columns,
-                block_value(&cursor->blocks[ARG_KEY], (unsigned)(cursor->row - cursor->first)),
-                &key);
+            code = columns_load_key(cursor_table(cursor)->columns,
+                                    block_value(keys, cursor_at(cursor)), &key);
     }
     cursor->at_end = done;
     return code;
@@ -122,18 +120,17 @@ int64_t args_rowid(const struct columns_cursor *cursor)
 /* A column of the current row, none of which but the value can be NULL.  */
 static int read_number(struct columns_cursor *cursor, unsigned column, int64_t *out)
 {
-    int code = SQLITE_OK;
+    const struct block *block;
+    int code = cursor_block(cursor, column, &block);
 
-    if (!(cursor->viewed >> column & 1))
-        code = rows_view(cursor, column);
     if (code == SQLITE_OK)
-        *out = block_value(&cursor->blocks[column], (unsigned)(cursor->row - cursor->first));
+        *out = block_value(block, cursor_at(cursor));
     return code;
 }
 
 static bool value_is_null(const struct columns_cursor *cursor)
 {
-    return block_is_null(&cursor->blocks[ARG_VALUE], (unsigned)(cursor->row - cursor->first));
+    return block_is_null(&cursor->blocks[ARG_VALUE], cursor_at(cursor));
 }
 
 /* What columns do not have, and the forms of reals and blobs, as the view in the store makes them.

@@ -7,6 +7,8 @@
 #define DIGIT_BITS      11u
 #define LONG_DIGIT_BITS 16u
 #define MOST_DIGITS     6u
+/* Of an index: 32 MB.  */
+#define MOST_ENDS ((uint64_t)1 << 23)
 
 /* Reads one column, row by row.  */
 struct reader {
@@ -58,10 +60,12 @@ static int enter(struct reader *reader, int64_t row)
 {
     const struct columns_directory *directory = &reader->columns->sources[reader->table].directory;
     size_t group = columns_group_of_row(directory, row);
+    const struct block *block;
     int code;
 
     columns_make_room(reader->columns);
-    code = columns_view(reader->columns, reader->table, group, reader->key->column, &reader->block);
+    code = columns_view(reader->columns, reader->table, group, reader->key->column, &block);
+    reader->block = *block;
     reader->first = directory->groups[group].first_row;
     reader->limit = reader->first + (int64_t)directory->groups[group].count;
     return code;
@@ -206,19 +210,20 @@ int columns_sort(struct store_columns *columns, enum columns_table table, uint32
 
 /* ---- All rows ---- */
 
-/* Row numbers by the upper digit of their keys; then ends[digit] is where its rows end.  */
-static int put_by_digit(struct reader *reader, uint32_t *rows, size_t row_count, unsigned bits,
+/* Row numbers by the upper digit of their keys, which is less than digits; then ends[digit] is
+ * where its rows end.  ends is zeroed.  */
+static int put_by_digit(struct reader *reader, uint32_t *rows, size_t row_count, size_t digits,
                         unsigned shift, uint32_t *ends)
 {
-    uint64_t mask = (UINT64_C(1) << bits) - 1, key = 0;
+    uint64_t key = 0;
     uint32_t sum = 0;
     int code = SQLITE_OK;
 
     for (size_t i = 0; i < row_count && code == SQLITE_OK; i++) {
         code = read_key(reader, (uint32_t)i, &key);
-        ends[key >> shift & mask]++;
+        ends[key >> shift]++;
     }
-    for (size_t i = 0; i <= mask; i++) {
+    for (size_t i = 0; i < digits; i++) {
         uint32_t here = ends[i];
 
         ends[i] = sum;
@@ -226,7 +231,7 @@ static int put_by_digit(struct reader *reader, uint32_t *rows, size_t row_count,
     }
     for (size_t i = 0; i < row_count && code == SQLITE_OK; i++) {
         code = read_key(reader, (uint32_t)i, &key);
-        rows[ends[key >> shift & mask]++] = (uint32_t)i;
+        rows[ends[key >> shift]++] = (uint32_t)i;
     }
     return code;
 }
@@ -273,7 +278,7 @@ int columns_sort_all(struct store_columns *columns, enum columns_table table, ui
     if (!make_counts(&counts, reader.top))
         return SQLITE_NOMEM;
     shift = (counts.digits - 1) * counts.bits;
-    code = put_by_digit(&reader, rows, row_count, counts.bits, shift, counts.of[0]);
+    code = put_by_digit(&reader, rows, row_count, (size_t)1 << counts.bits, shift, counts.of[0]);
     if (code == SQLITE_OK && counts.digits > 1)
         code = sort_digits(&reader, rows, counts.of[0], (size_t)1 << counts.bits);
     free(counts.of[0]);
@@ -341,9 +346,28 @@ int columns_first(struct store_columns *columns, enum columns_table table,
 
 /* ---- Indexes ---- */
 
-static size_t index_size(const struct columns_source *source)
+/* Of a key, the digit that indexes have the ends of: as many bits as fit the bound, and as make
+ * sense for the number of rows.  */
+static unsigned index_shift(const struct columns_source *source, unsigned column, size_t *digits)
 {
-    return ((size_t)source->directory.rows + 1) * sizeof(uint32_t);
+    const struct columns_range *range = &source->ranges[column];
+    uint64_t top = (uint64_t)range->maximum - (uint64_t)range->minimum + 1;
+    uint64_t most = 4 * (uint64_t)source->directory.rows + 1024;
+    unsigned shift = 0;
+
+    most = most < MOST_ENDS ? most : MOST_ENDS;
+    while (top >> shift >= most)
+        shift++;
+    *digits = (size_t)(top >> shift) + 1;
+    return shift;
+}
+
+static size_t index_size(const struct columns_source *source, unsigned column)
+{
+    size_t digits;
+
+    (void)index_shift(source, column, &digits);
+    return ((size_t)source->directory.rows + 1 + digits) * sizeof(uint32_t);
 }
 
 bool columns_may_index(const struct store_columns *columns, enum columns_table table,
@@ -352,33 +376,41 @@ bool columns_may_index(const struct store_columns *columns, enum columns_table t
     const struct columns_source *source = &columns->sources[table];
 
     return source->indexes[column].rows ||
-           index_size(source) + columns->index_bytes <= columns->most_index_bytes;
+           index_size(source, column) + columns->index_bytes <= columns->most_index_bytes;
 }
 
 static int make_index(struct store_columns *columns, enum columns_table table, unsigned column)
 {
     struct columns_source *source = &columns->sources[table];
     struct columns_key key = { .column = (uint8_t)column, .text = -1 };
-    uint32_t *rows = calloc(1, index_size(source));
-    int code;
+    size_t row_count = (size_t)source->directory.rows, digits;
+    struct columns_index made = { .shift = index_shift(source, column, &digits) };
+    struct reader reader;
+    int code = SQLITE_NOMEM;
 
-    if (!rows)
-        return SQLITE_NOMEM;
-    code = columns_sort_all(columns, table, rows, &key);
+    columns_make_room_for(columns, index_size(source, column));
+    made.rows = calloc(row_count + 1, sizeof *made.rows);
+    made.ends = calloc(digits, sizeof *made.ends);
+    start(&reader, columns, table, &key);
+    if (made.rows && made.ends)
+        code = put_by_digit(&reader, made.rows, row_count, digits, made.shift, made.ends);
+    if (code == SQLITE_OK && made.shift > 0)
+        code = columns_sort_all(columns, table, made.rows, &key);
     if (code != SQLITE_OK) {
-        free(rows);
+        free(made.rows);
+        free(made.ends);
         return code;
     }
-    source->indexes[column].rows = rows;
-    columns->index_bytes += index_size(source);
+    source->indexes[column] = made;
+    columns->index_bytes += index_size(source, column);
     return SQLITE_OK;
 }
 
-/* The first place in the index whose key is at least that.  */
-static int find_place(struct reader *reader, const uint32_t *rows, size_t row_count, uint64_t key,
+/* From *out to limit in the index, the first place whose key is at least that.  */
+static int find_place(struct reader *reader, const uint32_t *rows, size_t limit, uint64_t key,
                       size_t *out)
 {
-    size_t low = 0, high = row_count;
+    size_t low = *out, high = limit;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -396,31 +428,49 @@ static int find_place(struct reader *reader, const uint32_t *rows, size_t row_co
     return SQLITE_OK;
 }
 
+/* The rows of a digit from *first to *limit -> those of a key.  */
+static int narrow_places(struct store_columns *columns, enum columns_table table, unsigned column,
+                         uint64_t wanted, size_t *first, size_t *limit)
+{
+    const uint32_t *rows = columns->sources[table].indexes[column].rows;
+    struct columns_key key = { .column = (uint8_t)column, .text = -1 };
+    size_t next;
+    struct reader reader;
+    int code;
+
+    start(&reader, columns, table, &key);
+    code = find_place(&reader, rows, *limit, wanted, first);
+    next = *first;
+    if (code == SQLITE_OK)
+        code = find_place(&reader, rows, *limit, wanted + 1, &next);
+    *limit = next;
+    return code;
+}
+
 int columns_find(struct store_columns *columns, enum columns_table table, unsigned column,
                  int64_t value, const uint32_t **out, size_t *found)
 {
     struct columns_source *source = &columns->sources[table];
     const struct columns_range *range = &source->ranges[column];
-    struct columns_key key = { .column = (uint8_t)column, .text = -1 };
-    uint64_t wanted = (uint64_t)value - (uint64_t)range->minimum + 1;
-    size_t row_count = (size_t)source->directory.rows, first = 0, limit = 0;
-    struct reader reader;
+    const struct columns_index *index = &source->indexes[column];
+    uint64_t wanted = (uint64_t)value - (uint64_t)range->minimum + 1, digit;
+    size_t first = 0, limit = 0;
     int code = SQLITE_OK;
 
     *found = 0;
     *out = NULL;
     if (value < range->minimum || value > range->maximum)
         return SQLITE_OK;
-    if (!source->indexes[column].rows)
+    if (!index->rows)
         code = make_index(columns, table, column);
-    start(&reader, columns, table, &key);
-    if (code == SQLITE_OK)
-        code = find_place(&reader, source->indexes[column].rows, row_count, wanted, &first);
-    if (code == SQLITE_OK)
-        code = find_place(&reader, source->indexes[column].rows, row_count, wanted + 1, &limit);
     if (code != SQLITE_OK)
         return code;
-    *out = source->indexes[column].rows + first;
+    digit = wanted >> index->shift;
+    first = digit > 0 ? index->ends[digit - 1] : 0;
+    limit = index->ends[digit];
+    if (index->shift > 0)
+        code = narrow_places(columns, table, column, wanted, &first, &limit);
+    *out = index->rows + first;
     *found = limit - first;
-    return SQLITE_OK;
+    return code;
 }

@@ -6,6 +6,9 @@
 /* Lists of rows take up to 8 bytes a row while they are sorted, 168 MB at most; SQLite sorts more
  * by means of files.  */
 #define MOST_SORTED (INT64_C(20) << 20)
+/* Rows of an order, to each of which rows of others are looked up, and an index for those: 12 bytes
+ * a row.  */
+#define MOST_JOINED (INT64_C(8) << 20)
 
 struct plan {
     const struct columns_vtab *table;
@@ -238,13 +241,31 @@ static void take_order(struct plan *plan)
     plan->info->orderByConsumed = 1;
 }
 
+/* One value of a column of integers is looked up in the shortest way.  */
+static bool is_equality(const struct plan *plan)
+{
+    return plan->length == 3 && plan->text[0] == '=' &&
+           (plan->table->integers >> (plan->text[1] - 'A') & 1);
+}
+
+static double cost(const struct plan *plan)
+{
+    double rows = plan->tested > 0 ? plan->tested : plan->rows;
+
+    /* To a plan that begins with a virtual table, SQLite adds no cost for sorting its rows.  */
+    if (plan->info->orderByConsumed && plan->info->nOrderBy > 0 && plan->conditions == 0 &&
+        plan->info->idxNum == PLAN_ROWS && plan->rows <= MOST_JOINED)
+        rows /= 2;
+    return rows + 1;
+}
+
 static int finish(struct plan *plan)
 {
     plan->text[plan->length] = '\0';
     plan->info->idxStr = sqlite3_mprintf("%s", plan->text);
     plan->info->needToFreeIdxStr = 1;
     plan->info->estimatedRows = plan->rows < 1 ? 1 : (sqlite3_int64)plan->rows;
-    plan->info->estimatedCost = (plan->tested > 0 ? plan->tested : plan->rows) + 1;
+    plan->info->estimatedCost = cost(plan);
     return plan->info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
 }
 
@@ -282,6 +303,8 @@ int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         if (can_order(&plan))
             take_limit(&plan);
         take_order(&plan);
+        if (is_equality(&plan))
+            info->idxNum = PLAN_EQUAL;
     }
     columns_let_go(table->columns);
     return code == SQLITE_OK ? finish(&plan) : code;

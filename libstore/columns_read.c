@@ -18,6 +18,8 @@
 #define MOST_KEY_IDS   ((size_t)1 << 22)
 #define MOST_KEY_BYTES ((size_t)16 << 20)
 
+static const uint8_t nothing[BLOCK_PADDING]; /* the bytes of a block without any */
+
 /* ---- Handles ---- */
 
 struct store_columns *columns_new(struct store *store)
@@ -35,13 +37,13 @@ struct store_columns *columns_new(struct store *store)
 
 static void drop_blocks(struct store_columns *columns)
 {
-    columns_forget_blocks(columns->cursors);
     for (int table = 0; table < COLUMNS_TABLES; table++) {
         struct columns_source *source = &columns->sources[table];
 
         for (size_t i = 0; source->blocks && i < source->directory.count * COLUMNS_MOST; i++) {
-            free((void *)source->blocks[i]);
-            source->blocks[i] = NULL;
+            if (source->blocks[i].bytes != nothing)
+                free((void *)source->blocks[i].bytes);
+            source->blocks[i].bytes = NULL;
         }
     }
     columns->kept_bytes = 0;
@@ -102,9 +104,11 @@ static void forget(struct store_columns *columns)
     for (int table = 0; table < COLUMNS_TABLES; table++) {
         struct columns_source *source = &columns->sources[table];
 
-        for (unsigned i = 0; i < COLUMNS_MOST; i++)
+        for (unsigned i = 0; i < COLUMNS_MOST; i++) {
             free(source->indexes[i].rows);
-        free((void *)source->blocks);
+            free(source->indexes[i].ends);
+        }
+        free(source->blocks);
         columns_directory_release(&source->directory);
         *source = (struct columns_source){ .is_there = false };
     }
@@ -202,8 +206,7 @@ static int load_source(struct store_columns *columns, enum columns_table table)
         return code;
     if (status != STORE_OK || source->directory.rows >= UINT32_MAX)
         return SQLITE_OK;
-    source->blocks = (const uint8_t **)calloc(source->directory.count * COLUMNS_MOST + 1,
-                                              sizeof *source->blocks);
+    source->blocks = calloc(source->directory.count * COLUMNS_MOST + 1, sizeof *source->blocks);
     if (!source->blocks)
         return SQLITE_NOMEM;
     source->is_there = true;
@@ -417,39 +420,31 @@ static int load_block(struct store_columns *columns, enum columns_table table, s
     struct columns_source *source = &columns->sources[table];
     struct columns_group *of = &source->directory.groups[group];
     struct block_shape *shape = &of->shapes[column];
+    struct block *block = &source->blocks[group * COLUMNS_MOST + column];
     uint8_t *bytes = NULL;
-    int code = SQLITE_OK;
+    int code;
 
+    if (shape->size == 0) {
+        block_view(block, shape, nothing, of->count);
+        return SQLITE_OK;
+    }
     code = read_block(columns, of->base + column, shape, &bytes);
     if (code == SQLITE_OK && !bytes)
         code = remake(columns, table, of, column, shape, &bytes);
     if (code != SQLITE_OK)
         return code;
-    source->blocks[group * COLUMNS_MOST + column] = bytes;
+    block_view(block, shape, bytes, of->count);
     columns->kept_bytes += shape->size + BLOCK_PADDING;
     return SQLITE_OK;
 }
 
 int columns_view(struct store_columns *columns, enum columns_table table, size_t group,
-                 unsigned column, struct block *out)
+                 unsigned column, const struct block **out)
 {
-    static const uint8_t nothing[BLOCK_PADDING];
-    struct columns_source *source = &columns->sources[table];
-    const struct columns_group *of = &source->directory.groups[group];
-    const uint8_t **bytes = &source->blocks[group * COLUMNS_MOST + column];
+    const struct block *block = &columns->sources[table].blocks[group * COLUMNS_MOST + column];
 
-    if (of->shapes[column].size == 0) {
-        block_view(out, &of->shapes[column], nothing, of->count);
-        return SQLITE_OK;
-    }
-    if (!*bytes) {
-        int code = load_block(columns, table, group, column);
-
-        if (code != SQLITE_OK)
-            return code;
-    }
-    block_view(out, &of->shapes[column], *bytes, of->count);
-    return SQLITE_OK;
+    *out = block;
+    return block->bytes ? SQLITE_OK : load_block(columns, table, group, column);
 }
 
 /* ---- Finding ---- */
@@ -499,11 +494,11 @@ static int lower_bound_in(struct store_columns *columns, enum columns_table tabl
 {
     const struct columns_group *of = &columns->sources[table].directory.groups[group];
     unsigned low = 0, high = of->count;
-    struct block block;
+    const struct block *block;
     int code = columns_view(columns, table, group, column, &block);
 
     if (code == SQLITE_OK)
-        BASE_BISECT(low, high, i, block_value(&block, i) < value);
+        BASE_BISECT(low, high, i, block_value(block, i) < value);
     *out = of->first_row + (int64_t)low;
     return code;
 }

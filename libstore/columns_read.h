@@ -49,23 +49,25 @@ struct columns_small {
     size_t byte_count;
 };
 
+/* The rows by the values of a column.  The key of a value is its distance from the smallest one,
+ * and 1 more; NULL has key 0.  */
 struct columns_index {
-    uint32_t *rows; /* in the order of the column's values; NULL: not made yet */
+    uint32_t *rows; /* in the order of their keys; NULL: not made yet */
+    uint32_t *ends; /* where the rows end whose key >> shift is that */
+    unsigned shift;
 };
 
 struct columns_source {
     struct columns_directory directory;
     bool is_there;
-    uint32_t sorted;        /* a bit for each column whose values grow from row to row */
-    const uint8_t **blocks; /* of each column of each group; NULL: not read yet */
+    uint32_t sorted;      /* a bit for each column whose values grow from row to row */
+    struct block *blocks; /* of each column of each group; bytes are NULL: not read yet */
     struct columns_index indexes[COLUMNS_MOST];
     struct columns_range {
         int64_t minimum, maximum;
         bool has_reals, has_nulls;
     } ranges[COLUMNS_MOST]; /* of the whole table */
 };
-
-struct columns_cursor;
 
 struct store_columns {
     struct store *store;
@@ -89,7 +91,6 @@ struct store_columns {
     size_t kept_bytes;
     size_t index_bytes, most_index_bytes; /* of all indexes; more are not made */
     size_t list_bytes;                    /* of rows in an order, of all cursors */
-    struct columns_cursor *cursors;       /* which forget blocks when they are dropped */
     uint64_t damaged;                     /* blocks and directories */
 };
 
@@ -111,9 +112,9 @@ void columns_make_room(struct store_columns *columns);
 /* The same before memory of that size is allocated for a while.  */
 void columns_make_room_for(struct store_columns *columns, size_t bytes);
 
-/* View a block.  SQLite's code.  */
+/* View a block, until blocks are dropped.  SQLite's code.  */
 int columns_view(struct store_columns *columns, enum columns_table table, size_t group,
-                 unsigned column, struct block *out);
+                 unsigned column, const struct block **out);
 
 /* The group that has a row, or an id; directory->count if there is none.  */
 size_t columns_group_of_row(const struct columns_directory *directory, int64_t row);
@@ -137,9 +138,6 @@ int columns_load_key(struct store_columns *columns, int64_t id, const struct col
 
 /* The statements of a connection that is about to close.  */
 void columns_finalize(struct store_columns *columns);
-
-/* Make cursors forget the blocks that they look at (columns_table.c).  */
-void columns_forget_blocks(struct columns_cursor *cursors);
 
 void small_release(struct columns_small *small); /* (columns_small.c) */
 

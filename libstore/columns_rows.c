@@ -14,6 +14,20 @@
 
 /* ---- Blocks ---- */
 
+/* Make a group the current one.  */
+static void enter(struct columns_cursor *cursor, size_t group)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    const struct columns_source *source = &table->columns->sources[table->served->table];
+
+    columns_make_room(table->columns);
+    cursor->group = group;
+    cursor->first = source->directory.groups[group].first_row;
+    cursor->limit = cursor->first + (int64_t)source->directory.groups[group].count;
+    cursor->first_id = source->directory.groups[group].first_id;
+    cursor->blocks = &source->blocks[group * COLUMNS_MOST];
+}
+
 /* Make the row's group the current one.  */
 static void enter_group(struct columns_cursor *cursor)
 {
@@ -21,28 +35,14 @@ static void enter_group(struct columns_cursor *cursor)
     const struct columns_directory *directory =
         &table->columns->sources[table->served->table].directory;
 
-    columns_make_room(table->columns);
-    cursor->group = columns_group_of_row(directory, cursor->row);
-    cursor->first = directory->groups[cursor->group].first_row;
-    cursor->limit = cursor->first + (int64_t)directory->groups[cursor->group].count;
-    cursor->viewed = 0;
+    enter(cursor, columns_group_of_row(directory, cursor->row));
 }
 
-int rows_view(struct columns_cursor *cursor, unsigned column)
+int rows_view(struct columns_cursor *cursor, unsigned column, const struct block **out)
 {
     struct columns_vtab *table = cursor_table(cursor);
-    int code = columns_view(table->columns, table->served->table, cursor->group, column,
-                            &cursor->blocks[column]);
 
-    if (code == SQLITE_OK)
-        cursor->viewed |= 1u << column;
-    return code;
-}
-
-void columns_forget_blocks(struct columns_cursor *cursors)
-{
-    for (; cursors; cursors = cursors->next)
-        cursors->viewed = 0;
+    return columns_view(table->columns, table->served->table, cursor->group, column, out);
 }
 
 /* ---- Conditions ---- */
@@ -144,7 +144,7 @@ static bool name_condition(const struct columns_names *names, int which, sqlite3
 static bool passes(const struct columns_cursor *cursor, const struct condition *condition)
 {
     const struct block *block = &cursor->blocks[condition->column];
-    unsigned at = (unsigned)(cursor->row - cursor->first);
+    unsigned at = cursor_at(cursor);
     const struct columns_names *names = &cursor_table(cursor)->columns->names;
     int64_t value;
 
@@ -205,8 +205,9 @@ static int view_tested(struct columns_cursor *cursor)
     for (unsigned i = 0; i < cursor->condition_count; i++) {
         unsigned column = cursor->conditions[i].column;
 
-        if ((cursor->tested >> i & 1) && !(cursor->viewed >> column & 1)) {
-            int code = rows_view(cursor, column);
+        if ((cursor->tested >> i & 1) && !cursor->blocks[column].bytes) {
+            const struct block *block;
+            int code = rows_view(cursor, column, &block);
 
             if (code != SQLITE_OK)
                 return code;
@@ -225,6 +226,16 @@ static bool passes_all(const struct columns_cursor *cursor)
 
 /* ---- One row after the other ---- */
 
+static void count_left(struct columns_cursor *cursor)
+{
+    int64_t limit = cursor->limit < cursor->to ? cursor->limit : cursor->to;
+    int64_t first = cursor->first > cursor->from ? cursor->first : cursor->from;
+
+    cursor->left = 0;
+    if (cursor->integers && cursor->tested == 0)
+        cursor->left = cursor->step > 0 ? limit - 1 - cursor->row : cursor->row - first;
+}
+
 int rows_settle(struct columns_cursor *cursor)
 {
     while (cursor->row >= cursor->from && cursor->row < cursor->to) {
@@ -242,8 +253,10 @@ int rows_settle(struct columns_cursor *cursor)
             cursor->first = cursor->limit = 0;
             continue;
         }
-        if (passes_all(cursor))
+        if (passes_all(cursor)) {
+            count_left(cursor);
             return SQLITE_OK;
+        }
         cursor->row += cursor->step;
     }
     cursor->at_end = true;
@@ -252,6 +265,8 @@ int rows_settle(struct columns_cursor *cursor)
 
 static void drop_list(struct columns_cursor *cursor)
 {
+    if (!cursor->owned)
+        return;
     cursor_table(cursor)->columns->list_bytes -= cursor->owned_bytes;
     free(cursor->owned);
     cursor->owned = NULL;
@@ -291,6 +306,15 @@ static int next_plain(struct columns_cursor *cursor)
 
 int rows_next(struct columns_cursor *cursor)
 {
+    if (cursor->left > 0) {
+        cursor->left--;
+        cursor->row += cursor->step;
+        return SQLITE_OK;
+    }
+    if (cursor->again == PLAN_ID) {
+        cursor->at_end = true;
+        return SQLITE_OK;
+    }
     if (cursor->plain)
         return next_plain(cursor);
     if (cursor_table(cursor)->served->has_args)
@@ -304,9 +328,6 @@ int rows_next(struct columns_cursor *cursor)
         return settle_in_list(cursor);
     }
     cursor->row += cursor->step;
-    if (cursor->tested == 0 && cursor->row >= cursor->first && cursor->row < cursor->limit &&
-        cursor->row >= cursor->from && cursor->row < cursor->to)
-        return SQLITE_OK;
     return rows_settle(cursor);
 }
 
@@ -315,12 +336,14 @@ void rows_release(struct columns_cursor *cursor)
     drop_list(cursor);
     (void)sqlite3_finalize(cursor->plain);
     cursor->plain = NULL;
+    cursor->integers = cursor_table(cursor)->integers;
+    cursor->again = PLAN_ROWS;
+    cursor->left = 0;
     cursor->list = NULL;
     cursor->count = cursor->at = 0;
     cursor->condition_count = 0;
     cursor->tested = 0;
     cursor->first = cursor->limit = 0;
-    cursor->viewed = 0;
     cursor->at_end = false;
     cursor->row = 0;
     cursor->low_set = INT64_MIN;
@@ -377,6 +400,7 @@ static int start_plain(struct columns_cursor *cursor, const char *text, int argc
                    : SQLITE_NOMEM;
 
     sqlite3_free(sql);
+    cursor->integers = 0;
     for (int i = 0; i < argc && i < sqlite3_bind_parameter_count(cursor->plain); i++)
         if (code == SQLITE_OK)
             code = sqlite3_bind_value(cursor->plain, i + 1, argv[i]);
@@ -388,22 +412,20 @@ static int start_plain(struct columns_cursor *cursor, const char *text, int argc
 int rows_start_id(struct columns_cursor *cursor, int64_t id)
 {
     struct columns_vtab *table = cursor_table(cursor);
-    const struct columns_directory *directory =
-        &table->columns->sources[table->served->table].directory;
-    size_t group;
+    uint64_t place = (uint64_t)id - (uint64_t)cursor->first_id;
 
     cursor->at_end = true;
-    group = columns_group_of_id(directory, id);
-    if (group == directory->count)
-        return SQLITE_OK;
-    columns_make_room(table->columns);
-    if (group != cursor->group || cursor->limit == 0) {
-        cursor->group = group;
-        cursor->viewed = 0;
-        cursor->first = directory->groups[group].first_row;
-        cursor->limit = cursor->first + (int64_t)directory->groups[group].count;
+    if (place >= (uint64_t)(cursor->limit - cursor->first)) {
+        const struct columns_directory *directory =
+            &table->columns->sources[table->served->table].directory;
+        size_t group = columns_group_of_id(directory, id);
+
+        if (group == directory->count)
+            return SQLITE_OK;
+        enter(cursor, group);
+        place = (uint64_t)id - (uint64_t)cursor->first_id;
     }
-    cursor->row = cursor->first + (id - directory->groups[group].first_id);
+    cursor->row = cursor->first + (int64_t)place;
     cursor->from = cursor->row;
     cursor->to = cursor->row + 1;
     cursor->step = 1;
@@ -411,13 +433,45 @@ int rows_start_id(struct columns_cursor *cursor, int64_t id)
     return SQLITE_OK;
 }
 
+/* The whole number that an equal integer is; false: there is none.  */
+static bool is_whole(sqlite3_value *value, int64_t *out)
+{
+    int64_t high;
+
+    if (sqlite3_value_type(value) != SQLITE_INTEGER)
+        return rows_bounds('=', value, out, &high);
+    *out = sqlite3_value_int64(value);
+    return true;
+}
+
 static int start_id(struct columns_cursor *cursor, sqlite3_value *value)
 {
-    int64_t low, high;
+    int64_t low;
 
-    if (rows_bounds('=', value, &low, &high))
+    cursor->again = PLAN_ID;
+    if (is_whole(value, &low))
         return rows_start_id(cursor, low);
     cursor->at_end = true;
+    return SQLITE_OK;
+}
+
+/* The rows of an index that have one value.  */
+static int start_equal(struct columns_cursor *cursor, sqlite3_value *value)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    int64_t low;
+    int code = SQLITE_OK;
+
+    cursor->at = cursor->count = 0;
+    if (is_whole(value, &low))
+        code = columns_find(table->columns, table->served->table, cursor->again_column, low,
+                            &cursor->list, &cursor->count);
+    cursor->at_end = cursor->count == 0;
+    if (code != SQLITE_OK || cursor->at_end)
+        return code;
+    cursor->row = cursor->list[0];
+    if (cursor->row < cursor->first || cursor->row >= cursor->limit)
+        enter_group(cursor);
     return SQLITE_OK;
 }
 
@@ -580,14 +634,19 @@ static int start_index(struct columns_cursor *cursor, const struct condition *eq
     return settle_in_list(cursor);
 }
 
-static int start_rows(struct columns_cursor *cursor)
+static int start_rows(struct columns_cursor *cursor, int plan)
 {
     const struct condition *equality = find_equality(cursor);
 
     if (equality && cursor->filtered > SCANS_BEFORE_INDEX &&
         columns_may_index(cursor_table(cursor)->columns, cursor_table(cursor)->served->table,
-                          equality->column))
+                          equality->column)) {
+        if (plan == PLAN_EQUAL) {
+            cursor->again = PLAN_EQUAL;
+            cursor->again_column = equality->column;
+        }
         return start_index(cursor, equality);
+    }
     cursor->row = cursor->step > 0 ? cursor->from : cursor->to - 1;
     return rows_settle(cursor);
 }
@@ -610,7 +669,7 @@ static bool is_natural(const struct columns_cursor *cursor, const struct wanted 
 static int gather(struct columns_cursor *cursor, uint32_t **rows, size_t *count)
 {
     size_t capacity = 0;
-    int code = start_rows(cursor);
+    int code = start_rows(cursor, PLAN_ROWS);
 
     while (code == SQLITE_OK && !cursor->at_end) {
         if (!base_make_room(rows, &capacity, *count + 1, sizeof **rows))
@@ -659,8 +718,8 @@ static int start_sorted(struct columns_cursor *cursor, const struct wanted *want
     return code == SQLITE_OK && count > 0 ? settle_in_list(cursor) : code;
 }
 
-static int start_columns(struct columns_cursor *cursor, const char *text, sqlite3_value **argv,
-                         bool *is_plain)
+static int start_columns(struct columns_cursor *cursor, int plan, const char *text,
+                         sqlite3_value **argv, bool *is_plain)
 {
     struct columns_vtab *table = cursor_table(cursor);
     struct wanted wanted = { .key_count = 0 };
@@ -684,7 +743,7 @@ static int start_columns(struct columns_cursor *cursor, const char *text, sqlite
         cursor->step = -1;
     if (cursor->step < 0)
         cursor->filtered = 0; /* an index has the other order */
-    return start_rows(cursor);
+    return start_rows(cursor, plan);
 }
 
 /* Of a table of two parts.  */
@@ -722,13 +781,18 @@ int rows_start(struct columns_cursor *cursor, int plan, const char *text, int ar
     bool is_plain = false;
     int code = SQLITE_OK;
 
+    if (plan != PLAN_ROWS && cursor->again == plan &&
+        table->columns->sources[table->served->table].is_there) {
+        if (plan == PLAN_ID)
+            return start_id(cursor, argv[0]);
+        if (cursor->again_column == table->served->columns[text[1] - 'A'].column)
+            return start_equal(cursor, argv[0]);
+    }
     if (table->served->has_states)
         return start_states(cursor, plan, text, argc, argv);
     if (table->served->is_small)
         return start_small(cursor, plan, text, argc, argv);
     source = &table->columns->sources[table->served->table];
-    if (plan == PLAN_ID && source->is_there && !cursor->plain && cursor->filtered > 0)
-        return start_id(cursor, argv[0]); /* once more: nothing else changes */
     rows_release(cursor);
     cursor->filtered++;
     if (table->columns->are_current && source->is_there && table->served->has_names)
@@ -739,7 +803,7 @@ int rows_start(struct columns_cursor *cursor, int plan, const char *text, int ar
         return start_plain(cursor, text, argc, argv);
     if (plan == PLAN_ID)
         return start_id(cursor, argv[0]);
-    code = start_columns(cursor, text, argv, &is_plain);
+    code = start_columns(cursor, plan, text, argv, &is_plain);
     if (code != SQLITE_OK || !is_plain)
         return code;
     rows_release(cursor);

@@ -56,8 +56,12 @@ static int scan_groups(struct store_columns *columns, const struct columns_scan 
             continue;
         columns_make_room(columns);
         for (unsigned i = 0; i < scan->count && code == SQLITE_OK; i++)
-            if (scan->wanted >> i & 1)
-                code = columns_view(columns, scan->table, group, scan->columns[i], &blocks[i]);
+            if (scan->wanted >> i & 1) {
+                const struct block *block;
+
+                code = columns_view(columns, scan->table, group, scan->columns[i], &block);
+                blocks[i] = *block;
+            }
         if (code != SQLITE_OK)
             return code;
         cut(&directory->groups[group], scan, &rows);

@@ -43,13 +43,13 @@ bool states_can_order(const struct store_columns *columns)
 static int part_value(struct columns_cursor *part, int number, bool *has, int64_t *out)
 {
     unsigned column = cursor_table(part)->served->columns[number].column;
-    unsigned at = (unsigned)(part->row - part->first);
-    int code = part->viewed >> column & 1 ? SQLITE_OK : rows_view(part, column);
+    const struct block *block;
+    int code = cursor_block(part, column, &block);
 
     if (code != SQLITE_OK)
         return code;
-    *has = !block_is_null(&part->blocks[column], at);
-    *out = *has ? block_value(&part->blocks[column], at) : 0;
+    *has = !block_is_null(block, cursor_at(part));
+    *out = *has ? block_value(block, cursor_at(part)) : 0;
     return SQLITE_OK;
 }
 

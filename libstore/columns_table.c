@@ -122,6 +122,17 @@ static char *declaration_of(const struct served_table *served)
     return sqlite3_str_finish(sql);
 }
 
+static unsigned integers_of(const struct served_table *served)
+{
+    unsigned integers = 0;
+
+    for (unsigned i = 0; i < served->count; i++)
+        if (!served->has_args && !served->has_states && !served->is_small &&
+            served->columns[i].value == SERVED_INTEGER)
+            integers |= 1u << i;
+    return integers;
+}
+
 /* The tables that thread states are of; none for another table.  They live as long as it does.  */
 static struct columns_vtab *make_parts(const struct served_table *served,
                                        struct store_columns *columns)
@@ -134,6 +145,8 @@ static struct columns_vtab *make_parts(const struct served_table *served,
                                                .served = find_served("sched_slice") };
     parts[STATES_WAIT] = (struct columns_vtab){ .columns = columns,
                                                 .served = find_served("thread_wait") };
+    for (unsigned i = 0; i < STATES_PARTS; i++)
+        parts[i].integers = integers_of(parts[i].served);
     return parts;
 }
 
@@ -165,6 +178,7 @@ static int connect_table(sqlite3 *db, void *context, int argc, const char *const
     table->columns->references++;
     table->served = served;
     table->parts = parts;
+    table->integers = integers_of(served);
     *out = &table->base;
     return SQLITE_OK;
 }
@@ -191,8 +205,6 @@ int columns_open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
         free(cursor);
         return code;
     }
-    cursor->next = columns->cursors;
-    columns->cursors = cursor;
     *out = &cursor->base;
     return SQLITE_OK;
 }
@@ -201,14 +213,10 @@ int columns_close_cursor(sqlite3_vtab_cursor *base)
 {
     struct columns_cursor *cursor = (struct columns_cursor *)base;
     struct store_columns *columns = cursor_table(cursor)->columns;
-    struct columns_cursor **at = &columns->cursors;
 
     rows_release(cursor);
     states_release(cursor);
     (void)sqlite3_finalize(cursor->ends);
-    while (*at != cursor)
-        at = &(*at)->next;
-    *at = cursor->next;
     free(cursor);
     columns_let_go(columns);
     return SQLITE_OK;
@@ -232,11 +240,7 @@ static int at_end(sqlite3_vtab_cursor *base)
 
 int64_t columns_id_of(const struct columns_cursor *cursor)
 {
-    const struct columns_vtab *table = cursor_table(cursor);
-    const struct columns_group *group =
-        &table->columns->sources[table->served->table].directory.groups[cursor->group];
-
-    return group->first_id + (cursor->row - cursor->first);
+    return cursor->first_id + (cursor->row - cursor->first);
 }
 
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
@@ -245,14 +249,16 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 
     const struct served_table *served = cursor_table(cursor)->served;
 
-    if (cursor->plain)
+    if (cursor->integers)
+        *out = columns_id_of(cursor);
+    else if (cursor->plain)
         *out = served->has_args ? cursor->row : sqlite3_column_int64(cursor->plain, 0);
     else if (served->has_args)
         *out = args_rowid(cursor);
     else if (served->is_small)
         *out = small_rowid(cursor);
     else
-        *out = served->has_states ? states_rowid(cursor) : columns_id_of(cursor);
+        *out = states_rowid(cursor);
     return SQLITE_OK;
 }
 
@@ -321,13 +327,30 @@ static int result_other(sqlite3_context *context, struct store_columns *columns,
     return SQLITE_OK;
 }
 
-int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
+/* A column of a row of a block, but its id.  */
+static int result_of_block(struct columns_cursor *cursor, sqlite3_context *context,
+                           const struct served_column *is)
 {
-    struct columns_cursor *cursor = (struct columns_cursor *)base;
+    struct store_columns *columns = cursor_table(cursor)->columns;
+    const struct block *block;
+    unsigned at = cursor_at(cursor);
+    int code = cursor_block(cursor, is->column, &block);
+
+    if (code != SQLITE_OK || block_is_null(block, at))
+        return code;
+    if (is->value == SERVED_INTEGER && !(block->flags & (BLOCK_ALL_REAL | BLOCK_HAS_REALS)))
+        sqlite3_result_int64(context, block_value(block, at));
+    else if (is->value == SERVED_NAME)
+        result_name(context, &columns->names, COLUMNS_NAME, block_value(block, at));
+    else
+        return result_other(context, columns, is, block, at);
+    return SQLITE_OK;
+}
+
+static int result_of_row(struct columns_cursor *cursor, sqlite3_context *context, int number)
+{
     const struct columns_vtab *table = cursor_table(cursor);
     const struct served_column *is = &table->served->columns[number];
-    const struct block *block = &cursor->blocks[is->column];
-    unsigned at;
 
     if (cursor->plain) {
         sqlite3_result_value(context, sqlite3_column_value(cursor->plain, number));
@@ -349,22 +372,24 @@ int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numb
         sqlite3_result_text(context, "internal_slice", 14, SQLITE_STATIC);
         return SQLITE_OK;
     }
-    if (!(cursor->viewed >> is->column & 1)) {
-        int code = rows_view(cursor, is->column);
+    return result_of_block(cursor, context, is);
+}
 
-        if (code != SQLITE_OK)
-            return code;
+/* Most columns of most rows are integers: they take the short way.  */
+int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
+{
+    struct columns_cursor *cursor = (struct columns_cursor *)base;
+
+    if (cursor->integers >> number & 1) {
+        const struct block *block =
+            &cursor->blocks[cursor_table(cursor)->served->columns[number].column];
+
+        if (block->bytes && !(block->flags & BLOCK_HAS_OTHERS)) {
+            sqlite3_result_int64(context, block_value(block, cursor_at(cursor)));
+            return SQLITE_OK;
+        }
     }
-    at = (unsigned)(cursor->row - cursor->first);
-    if (block_is_null(block, at))
-        return SQLITE_OK;
-    if (is->value == SERVED_INTEGER && !(block->flags & (BLOCK_ALL_REAL | BLOCK_HAS_REALS)))
-        sqlite3_result_int64(context, block_value(block, at));
-    else if (is->value == SERVED_NAME)
-        result_name(context, &table->columns->names, COLUMNS_NAME, block_value(block, at));
-    else
-        return result_other(context, table->columns, is, block, at);
-    return SQLITE_OK;
+    return result_of_row(cursor, context, number);
 }
 
 /* ---- The module ---- */

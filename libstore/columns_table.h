@@ -55,6 +55,7 @@ struct columns_vtab {
     struct store_columns *columns;
     const struct served_table *served;
     struct columns_vtab *parts; /* of thread states: STATES_PARTS tables; NULL: no parts */
+    unsigned integers; /* a bit for each column that is one of integers, where rows are in blocks */
 };
 
 /* ---- Plans (columns_plan.c) ----
@@ -62,8 +63,9 @@ struct columns_vtab {
  * idxStr has two characters for each argument of xFilter, an operator ('=', '>', ')' for >=, '<',
  * '(' for <=, 'L' for LIMIT, 'O' for OFFSET) and a column ('A' + its number); then '/'; then two
  * for each key that rows are ordered by, '+' or '-' and a column.  idxNum is PLAN_ID for one
- * argument that is the id.  */
-enum { PLAN_ROWS, PLAN_ID };
+ * argument that is the id, and PLAN_EQUAL for one that a column of integers equals, without keys.
+ */
+enum { PLAN_ROWS, PLAN_ID, PLAN_EQUAL };
 
 int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 
@@ -83,16 +85,20 @@ struct condition {
 
 struct columns_cursor {
     sqlite3_vtab_cursor base;
-    struct columns_cursor *next; /* of all that are open */
-    unsigned filtered;           /* how often xFilter was called */
+    unsigned filtered; /* how often xFilter was called */
     bool at_end;
+    unsigned integers; /* those of the table; 0: rows are those of the plain table */
+    /* PLAN_ID: the row of an id was asked for last, and nothing but another id has to be found.
+     * PLAN_EQUAL: the same of rows of an index, of again_column.  PLAN_ROWS: neither.  */
+    int again;
+    unsigned again_column;
 
     /* The row, and the blocks of its group.  */
     int64_t row;
     int64_t first, limit; /* rows of the group; both 0: none */
+    int64_t first_id;     /* of the group */
     size_t group;
-    unsigned viewed; /* a bit for each block that is viewed */
-    struct block blocks[COLUMNS_MOST];
+    const struct block *blocks; /* of its columns; see cursor_block() */
 
     /* Rows one after the other, from `from` to `to`, without those that fail a condition.  */
     int64_t from, to;
@@ -100,6 +106,7 @@ struct columns_cursor {
     struct condition conditions[CONDITIONS_MOST];
     unsigned condition_count;
     unsigned tested; /* a bit for each condition that some row of the group may fail */
+    int64_t left;    /* rows after this one that all are wanted, and in its group */
 
     /* Or the rows of a list.  */
     const uint32_t *list; /* NULL: no list */
@@ -135,8 +142,24 @@ void rows_release(struct columns_cursor *cursor);
 /* From the current row on, the first one that passes.  SQLite's code.  */
 int rows_settle(struct columns_cursor *cursor);
 
-/* The block of a column for the current row, and the row's place in it.  SQLite's code.  */
-int rows_view(struct columns_cursor *cursor, unsigned column);
+/* Read the block of a column for the current row.  SQLite's code.  */
+int rows_view(struct columns_cursor *cursor, unsigned column, const struct block **out);
+
+/* The block of a column for the current row, until the next row of any cursor.  SQLite's code.  */
+static inline int cursor_block(struct columns_cursor *cursor, unsigned column,
+                               const struct block **out)
+{
+    if (!cursor->blocks[column].bytes)
+        return rows_view(cursor, column, out);
+    *out = &cursor->blocks[column];
+    return SQLITE_OK;
+}
+
+/* The current row's place in the blocks.  */
+static inline unsigned cursor_at(const struct columns_cursor *cursor)
+{
+    return (unsigned)(cursor->row - cursor->first);
+}
 
 /* The values of an operator that an integer column may have; false: none.  As SQLite compares: a
  * text that looks like a number is one.  */

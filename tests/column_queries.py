@@ -96,6 +96,15 @@ SUITE = [
     "SELECT state, id FROM thread_state WHERE utid = 3 AND ts > 100 ORDER BY state, id",
     "SELECT DISTINCT state FROM thread_state ORDER BY state", "SELECT count(*) FROM thread_state AS a CROSS JOIN thread_state AS b ON b.ts = a.ts AND b.utid = a.utid WHERE a.id < 200",
     "SELECT count(*), sum(i.dur) FROM intervals_intersect('thread_state', 'sched', 'utid') AS i JOIN thread_state AS t ON t.id = i.id_a WHERE i.id_b < 500",
+    "SELECT g.name, count(*), min(c.id), max(p.dur) FROM slice AS g JOIN slice AS p ON p.parent_id = g.id JOIN slice AS c ON c.parent_id = p.id GROUP BY g.name ORDER BY g.name DESC",
+    "SELECT s.name, t.utid, count(*), sum(s.dur) FROM slice AS s JOIN thread_track AS t ON t.id = s.track_id GROUP BY s.name, t.utid ORDER BY 1, 2",
+    "SELECT quote(v.column1), (SELECT count(*) FROM slice AS c WHERE c.parent_id = v.column1), (SELECT max(name) FROM slice WHERE id = v.column1),"
+    " (SELECT sum(dur) FROM slice WHERE track_id = v.column1 AND id > 5), (SELECT max(id) FROM slice WHERE parent_id = v.column1)"
+    " FROM (VALUES (1), (2), (4), ('4'), (4.0), (4.5), (NULL), ('x'), (x'34'), (9223372036854775807), (-9223372036854775808), (9223372036854775808.0),"
+    " (1e300), (-1), (0), ('7 '), (7), (' 8'), (9e0), ('')) AS v",
+    "SELECT a.id, count(*), max(b.id) FROM slice AS a JOIN slice AS b ON b.ts = a.ts WHERE a.id < 300 GROUP BY a.id ORDER BY a.id",
+    "SELECT p.id, c.id FROM slice AS p JOIN slice AS c ON c.parent_id = p.id OR c.id = p.parent_id WHERE p.id < 60 ORDER BY 1, 2",
+    "SELECT p.id, (SELECT count(*) FROM slice WHERE track_id = p.track_id AND id < p.id), (SELECT name FROM slice WHERE id = p.id + 1) FROM slice AS p WHERE p.id < 60 ORDER BY 1",
     "SELECT s.id, w.state FROM sched_slice AS s JOIN thread_wait AS w ON w.utid = s.utid AND w.ts = s.ts + s.dur ORDER BY s.id",
 ]
 

@@ -44,6 +44,12 @@ done
 "$fxtq" --no-header spans.fxtq "EXPLAIN QUERY PLAN SELECT id FROM slice ORDER BY dur DESC, id LIMIT 10" >out
 grep -q 'SCAN slice VIRTUAL TABLE INDEX 0:L.*/-C+A' out || fail "longest slices, by id: $(cat out)"
 
+# A join whose groups are those of one table begins with it, in their order, and looks the others up: nothing is sorted.
+"$fxtq" --no-header spans.fxtq "EXPLAIN QUERY PLAN $(python3 "$queries" suite 12 | tail -n 1)" >out
+grep -q 'SCAN g VIRTUAL TABLE INDEX 0:/+F' out || fail "grandparents: $(cat out)"
+[ "$(grep -c 'VIRTUAL TABLE INDEX 2:=H/' out)" = 2 ] || fail "grandparents: $(cat out)"
+! grep -q 'TEMP B-TREE' out || fail "grandparents are sorted: $(cat out)"
+
 # Arguments of the begins and of the ends of slices; keys that are missing; values that are not of their type.
 cp every.fxtq args.fxtq
 "$fxtq" import -q events.fxt -o args.fxtq
