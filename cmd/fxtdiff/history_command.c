@@ -22,15 +22,12 @@ static int run(char **argv);
 const struct cli_command diff_history_command = {
     .name = "fxtdiff history",
     .usage = "[OPTION]... STORE|DIR|RUN...",
-    .summary =
-        "Find the commits at which the cost of a function, or the total, changed: steps, and "
-        "growth "
-        "little by little that no comparison of two builds can see.\n\n"
-        "In a directory, each directory is a commit, and the files in it are its runs.  A file is "
-        "a "
-        "run of the commit that it is named after: 4f2a91c.txt, 4f2a91c-2.fxt.  A baseline has "
-        "several runs.  Captures of a store have the commit as a label (fxtq import --label "
-        "commit=NAME); those without it are left out.",
+    .summary = "Find the commits at which the cost of a function, or the total, changed: steps, "
+               "and slow growth that no comparison of two builds can detect.\n\nIn a directory, "
+               "each directory is a commit, and the files in it are its runs.  A file is a run of "
+               "the commit that it is named after: 4f2a91c.txt, 4f2a91c-2.fxt.  A baseline has "
+               "several runs.  Captures of a store have the commit as a label (fxtq import --label "
+               "commit=NAME); those without it are left out.",
     .options = history_options,
     .groups = diff_reading_groups,
     .libraries = sym_libraries,

@@ -22,7 +22,7 @@ enum { KEY_SUITE = 1 };
 
 static const struct cli_option own_options[] = {
     { KEY_SUITE, 0, "suite", NULL,
-      "BASE and NEW are folders of benchmarks: compare what has the same name in both, with one "
+      "BASE and NEW are folders of benchmarks: compare those with the same name in both, with one "
       "verdict" },
     { 0 },
 };

@@ -48,16 +48,16 @@ static const struct cli_option compare_options[] = {
     { OPTION_MIN_TOTAL, 0, "min-total", "PART",
       "ignore relative changes in the total smaller than this (default 5%)" },
     { OPTION_NEED_SHARE, 0, "need-share", "SHARE",
-      "PASS requires that a function of this share would have been found (default 5%; 0: nothing "
-      "is "
-      "required of functions)" },
+      "PASS requires that a regression of a function of this share would have been detected "
+      "(default 5%; 0: of the total only)" },
     { OPTION_NEED_CHANGE, 0, "need-change", "PART",
-      "if it, or the total, had regressed by this much (default 25%)" },
+      "size of the regression, of that function or the total, that must have been detectable "
+      "(default 25%)" },
     { OPTION_METRIC, 0, "metric", "METRIC",
       "compare self cost, total cost (with callees), or both (default)", .choices = metrics },
     { OPTION_SAME_BUILD, 0, "same-build", NULL,
-      "compare runs of one build whose input or options differ; without it, what regressed "
-      "between runs of one build is inconclusive" },
+      "compare runs of one build whose input or options differ; without it, a regression between "
+      "runs of one build is inconclusive" },
     { OPTION_BISECT, 0, "bisect", NULL,
       "exit as git bisect run expects: 125, which skips a commit, unless the verdict is PASS (0) "
       "or FAIL (1)" },

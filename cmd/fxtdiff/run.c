@@ -59,7 +59,7 @@ static const struct cli_option own_options[] = {
     { KEY_CPU, 0, "cpu", "N", "run the commands on CPU N only" },
     { KEY_LAYOUT, 0, "layout", "LAYOUT",
       "addresses of programs: as the system has them (default), the same in each run (fixed), or "
-      "others in each run (random), so that what an address favours is noise and not bias",
+      "others in each run (random), so that effects of addresses are noise and not bias",
       .choices = layouts },
     { KEY_PREPARE, 0, "prepare", "CMD", "shell command to run before each run", CLI_COMMAND },
     { KEY_WARM_UP, 0, "warm-up", "N",

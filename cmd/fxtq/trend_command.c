@@ -36,12 +36,10 @@ static int run(char **argv);
 const struct cli_command fxtq_trend = {
     .name = "fxtq trend",
     .usage = "[OPTION]... STORE[#N]...",
-    .summary =
-        "Find the commits at which the cost of a function, or the total, changed.  The captures "
-        "of the stores, or capture N alone, are the runs, and their label 'commit' gives the "
-        "commit (fxtq import "
-        "--label commit=NAME); captures without it are left out.  The answer is that of fxtdiff "
-        "history, with the names that the stores have.",
+    .summary = "Find the commits at which the cost of a function, or the total, changed.  The "
+               "captures of the stores, or capture N alone, are the runs, and their label 'commit' "
+               "gives the commit (fxtq import --label commit=NAME); captures without it are left "
+               "out.  The result is that of fxtdiff history, with the names in the stores.",
     .options = history_options,
     .groups = groups,
     .examples = examples,

@@ -22,8 +22,8 @@ const struct cli_command fxtq_upgrade = {
     .name = "fxtq upgrade",
     .usage = "STORE...",
     .summary = "Upgrade stores of earlier versions in place.  Importing into a store upgrades it, "
-               "too.  Earlier programs cannot read the store afterwards.  Columns, which SQL is "
-               "answered from, are made where they are missing, out of date or damaged.",
+               "too.  Earlier programs cannot read the store afterwards.  Column data, from which "
+               "SQL is answered, are created again if they are missing, out of date or damaged.",
     .options = options,
     .examples = examples,
     .first = CLI_STORE,

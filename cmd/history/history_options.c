@@ -22,15 +22,15 @@ const struct cli_option history_options[] = {
     { KEY_JSON, 0, "json", NULL, "print one JSON object (schemas/fxthistory.schema.json)" },
     { KEY_HTML, 0, "html", "FILE", "write a page with a plot of each function", CLI_FILE },
     { KEY_ORDER, 0, "order", "ORDER",
-      "order commits as git rev-list has them (git), by name, or as given; auto, the default, is "
-      "git if a repository has them all, else name",
+      "order commits as git rev-list does (git), by name, or as given; auto, the default, is git "
+      "if a repository has them all, else name",
       .choices = history_orders },
     { KEY_REPOSITORY, 0, "repository", "DIR", "the git work tree to ask (default: this folder)",
       CLI_FOLDER },
     { KEY_RECENT, 0, "recent", "N",
       "exit with status 1 if a cost began to grow in the last N commits" },
     { KEY_LEVEL, 0, "level", "PART",
-      "find something in this part of histories without a change (default 5%)" },
+      "accept false changes in this part of histories without a change (default 5%)" },
     { KEY_FLOOR, 0, "floor", "SHARE",
       "do not test functions that never reach this share (default 0.5%)" },
     { KEY_MIN_REL, 0, "min-rel", "PART", "ignore smaller relative changes (default 2%)" },

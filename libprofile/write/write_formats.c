@@ -11,7 +11,7 @@ static const struct known_format {
     struct profile_format format;
     const struct writer_functions *functions;
 } known_formats[] = {
-    { { "pprof", ".pb.gz", "profile.proto, for go tool pprof and its friends",
+    { { "pprof", ".pb.gz", "profile.proto, for go tool pprof and related tools",
         .for_programs = true },
       &pprof_functions },
     { { "speedscope", ".speedscope.json", "for speedscope.app: threads, times, files",
