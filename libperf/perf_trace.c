@@ -88,48 +88,66 @@ const struct perf_trace_counts *perf_trace_counts(const struct perf_trace *trace
 
 /* A record about every thread of a CPU has the thread that leaves and the thread that comes, and is
  * written once for each of them; but the kernel leaves out some of the first.  Keeps which thread
- * comes; *is_known becomes whether the record before has announced it.  False: no memory.  */
+ * comes; *ran becomes the one that came with the record before, or 0.  False: no memory.  */
 static bool follow_cpu(struct perf_trace *trace, const struct perf_data_record *record,
-                       bool *is_known)
+                       uint32_t comes, uint32_t *ran)
 {
-    bool is_out = record->context_switch.is_out;
-    uint32_t next = is_out ? record->context_switch.other_tid : record->tid;
     const uint64_t *running = base_map_find(&trace->running, record->cpu);
 
-    *is_known = !is_out && running && *running == next;
-    return base_map_set(&trace->running, record->cpu, next);
+    *ran = running ? (uint32_t)*running : 0;
+    return base_map_set(&trace->running, record->cpu, comes);
+}
+
+/* The koid of a thread; 0: the idle one, or one that is ending and has no number any more.  False:
+ * no memory.  */
+static bool find_switched(struct perf_trace *trace, uint32_t pid, uint32_t tid, uint64_t *koid)
+{
+    const struct trace_thread *thread;
+
+    *koid = 0;
+    if (tid == 0 || tid == UINT32_MAX || pid == UINT32_MAX)
+        return true;
+    thread = trace_write_tasks(trace, pid, tid, false);
+    if (thread)
+        *koid = thread->koid;
+    return thread;
+}
+
+/* A switch that names both threads.  One that leaves while it is ending is the one that ran.  */
+static bool take_both(struct perf_trace *trace, const struct perf_data_record *record)
+{
+    uint32_t pids[] = { record->pid, record->context_switch.other_pid };
+    uint32_t tids[] = { record->tid, record->context_switch.other_tid }, ran;
+    bool is_in = !record->context_switch.is_out;
+    uint32_t leaves = is_in, comes = !is_in;
+    uint64_t outgoing, incoming;
+
+    if (!follow_cpu(trace, record, tids[comes], &ran))
+        return false;
+    if (is_in && ran == tids[comes])
+        return true;
+    if (tids[leaves] == UINT32_MAX && ran != 0 && ran != UINT32_MAX) {
+        tids[leaves] = ran;
+        pids[leaves] = trace_pid_of(trace, ran);
+    }
+    return trace_introduce(trace) && find_switched(trace, pids[leaves], tids[leaves], &outgoing) &&
+           find_switched(trace, pids[comes], tids[comes], &incoming) &&
+           trace_put_switch(trace, record, outgoing, incoming);
 }
 
 static bool take_switch(struct perf_trace *trace, const struct perf_data_record *record)
 {
-    bool is_out = record->context_switch.is_out, is_known = false;
-    uint64_t own = 0, other = 0;
-    const struct trace_thread *thread;
+    bool is_out = record->context_switch.is_out;
+    uint64_t own;
 
     if (record->cpu == UINT32_MAX) { /* a switch of a trace is one of a CPU */
         trace->counts.kinds[record->kind]++;
         return true;
     }
-    if (record->kind == PERF_DATA_SWITCH_CPU_WIDE && !follow_cpu(trace, record, &is_known))
-        return false;
-    if (is_known)
-        return true;
-    if (!trace_introduce(trace))
-        return false;
-    if (record->tid != 0) {
-        thread = trace_write_tasks(trace, record->pid, record->tid, false);
-        if (!thread)
-            return false;
-        own = thread->koid;
-    }
-    if (record->kind == PERF_DATA_SWITCH_CPU_WIDE && record->context_switch.other_tid != 0) {
-        thread = trace_write_tasks(trace, record->context_switch.other_pid,
-                                   record->context_switch.other_tid, false);
-        if (!thread)
-            return false;
-        other = thread->koid;
-    }
-    return trace_put_switch(trace, record, is_out ? own : other, is_out ? other : own);
+    if (record->kind == PERF_DATA_SWITCH_CPU_WIDE)
+        return take_both(trace, record);
+    return trace_introduce(trace) && find_switched(trace, record->pid, record->tid, &own) &&
+           trace_put_switch(trace, record, is_out ? own : 0, is_out ? 0 : own);
 }
 
 /* A function that the kernel made: a program of BPF, a trampoline.  */

@@ -185,11 +185,12 @@ static size_t name_length(const struct perf_trace *trace, size_t event)
     return length;
 }
 
-/* Instruction traces have an event without samples, and another one for records about tasks.  */
-static bool is_of_packets(const struct perf_trace *trace, const struct perf_data_event *event)
+/* perf adds an event for records about tasks (of all CPUs, of instruction traces), and that of an
+ * instruction trace has packets in place of samples.  */
+static bool has_no_samples(const struct perf_trace *trace, const struct perf_data_event *event)
 {
-    return trace->aux &&
-           (event->type == trace->pmu_type || (event->type == SOFTWARE && event->config == DUMMY));
+    return (event->type == SOFTWARE && event->config == DUMMY) ||
+           (trace->aux && event->type == trace->pmu_type);
 }
 
 /* Events that are not the clock of the session.  Their ids count from 1 in the order of the file.
@@ -202,7 +203,7 @@ static bool put_sample_events(struct perf_trace *trace, uint64_t time_ns)
         size_t i = trace->events_written, length = name_length(trace, i);
         const struct perf_data_event *event = perf_data_event(trace->data, i);
 
-        if (i + 1 == trace->clock || is_of_packets(trace, event))
+        if (i + 1 == trace->clock || has_no_samples(trace, event))
             continue;
         copy_text(name, length + 1 < sizeof name ? length + 1 : sizeof name, event->name);
         if (length < sizeof name) {

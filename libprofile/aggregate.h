@@ -267,7 +267,4 @@ static inline bool profile_knows_thread(enum profile_kind kind, const struct pro
     return thread->koid != 0 || (kind != PROFILE_HEAP && kind != PROFILE_HEAP_FREE);
 }
 
-/* The type that is shown where one is.  */
-size_t profile_default_type(const struct profile *profile, enum profile_kind kind);
-
 #endif /* PROFILE_AGGREGATE_H */

@@ -265,23 +265,29 @@ static int choose_kind(const struct diff_runs *runs, const struct profile *profi
     return kind;
 }
 
-/* The type asked for, or the last that there is.  Its index, or -1 after a message.  */
+/* The type asked for, or that of the runs before, or the profile's default.  Its index, or -1 after a
+ * message.  */
 static int choose_type(const struct diff_runs *runs, const struct job *job, int kind,
                        struct profile_sample_type *out)
 {
     struct profile_sample_type types[PROFILE_MAX_TYPES];
     const char *wanted = runs->reading->sample_type;
+    const char *name = wanted ? wanted : compare_builder_type(runs->builder).type;
     size_t count = profile_sample_types(job->profile, (enum profile_kind)kind, types);
+    size_t by_default = profile_default_type(job->profile, (enum profile_kind)kind);
     char names[200] = "";
 
-    for (size_t i = count; i-- > 0;) {
+    for (size_t i = count; i-- > 0 && name;) {
         size_t used = strlen(names);
 
         *out = types[i];
-        if (!wanted || strcmp(types[i].type, wanted) == 0)
+        if (strcmp(types[i].type, name) == 0)
             return (int)i;
         (void)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", types[i].type);
     }
+    *out = types[by_default];
+    if (!wanted)
+        return (int)by_default;
     cli_error("%s: no sample type %s in its %s profile, only %s", job->label, wanted,
               profile_kind_name((enum profile_kind)kind), names);
     return -1;

@@ -782,6 +782,9 @@ enum { PROFILE_MAX_TYPES = 16 };
 /* Return the number of sample types of a kind in this profile; the first type is the count.  */
 PROFILE_API size_t profile_sample_types(const struct profile *profile, enum profile_kind kind,
                                         struct profile_sample_type types[PROFILE_MAX_TYPES]);
+/* Return the index of the type that is shown if only one is: time rather than the count, the first
+ * of several events, and memory in use rather than all that was allocated.  */
+PROFILE_API size_t profile_default_type(const struct profile *profile, enum profile_kind kind);
 
 /* The values of one stack in one thread, summed over all traces.  Each index from 0 to
  * profile_value_count() - 1 refers to the same stack when more traces are added, so the values of
