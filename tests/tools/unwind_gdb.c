@@ -56,9 +56,9 @@ static void add_place(const char *line)
         sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %511s", &place->start,
                &place->limit, rights, &offset, path) < 4)
         return;
-    place->kind = !strchr(rights, 'x')  ? UNWIND_PLACE_NOTHING
-                  : path[0] == '/' ? UNWIND_PLACE_OBJECT
-                                   : UNWIND_PLACE_OTHER;
+    place->kind = !strchr(rights, 'x') ? UNWIND_PLACE_NOTHING
+                  : path[0] == '/'     ? UNWIND_PLACE_OBJECT
+                                       : UNWIND_PLACE_OTHER;
     place->bias = offset == 0 && !is_fixed(path) ? place->start : 0;
     for (size_t i = place_count; offset != 0 && i-- > 0;)
         if (strcmp(paths[i], path) == 0)
