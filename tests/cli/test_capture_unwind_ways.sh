@@ -74,9 +74,9 @@ stop() {
 }
 
 check() { # check NAME: of the samples in way, nearly all have all callers
-    fxt2pprof -f folded --symbols modules out.fxt 2>/dev/null >folded || fail "$1: $(cat err)"
-    awk -v wanted="$chain" '/^way;/ { all += $NF; if ($0 ~ wanted) found += $NF } END { exit !(all > 0 && found >= 0.9 * all) }' folded ||
-        fail "$1: the callers are missing: $(head -n 5 folded) $(cat err)"
+    fxt2pprof -f folded --symbols modules out.fxt 2>/dev/null >stacks || fail "$1: $(cat err)"
+    awk -v wanted="$chain" '/^way;/ { all += $NF; if ($0 ~ wanted) found += $NF } END { exit !(all > 0 && found >= 0.9 * all) }' stacks ||
+        fail "$1: the callers are missing: $(head -n 5 stacks) $(cat err)"
 }
 
 capture() { # capture OPTION...
