@@ -23,7 +23,7 @@ static const struct cli_option options[] = {
     { KEY_OUTPUT, 'o', "output", "STORE",
       "the store; it is created if it does not exist, otherwise the imports are added", CLI_STORE },
     { KEY_LABEL, 0, "label", "NAME=TEXT",
-      "give the captures a label, such as commit=4f2a91c, which fxtdiff history asks for; also "
+      "give the captures a label, such as commit=4f2a91c, which fxtdiff history uses; also "
       "captures that are in the store already; an empty TEXT removes it" },
     { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
     { KEY_NO_LIMIT, 0, "no-limit", NULL,
