@@ -337,6 +337,7 @@ void rows_release(struct columns_cursor *cursor)
     (void)sqlite3_finalize(cursor->plain);
     cursor->plain = NULL;
     cursor->integers = cursor_table(cursor)->integers;
+    cursor->source = columns_source_of(cursor_table(cursor));
     cursor->again = PLAN_ROWS;
     cursor->left = 0;
     cursor->list = NULL;
@@ -458,14 +459,23 @@ static int start_id(struct columns_cursor *cursor, sqlite3_value *value)
 /* The rows of an index that have one value.  */
 static int start_equal(struct columns_cursor *cursor, sqlite3_value *value)
 {
-    struct columns_vtab *table = cursor_table(cursor);
+    const struct columns_index *index = &cursor->source->indexes[cursor->again_column];
+    const struct columns_range *range = &cursor->source->ranges[cursor->again_column];
     int64_t low;
     int code = SQLITE_OK;
 
     cursor->at = cursor->count = 0;
-    if (is_whole(value, &low))
-        code = columns_find(table->columns, table->served->table, cursor->again_column, low,
-                            &cursor->list, &cursor->count);
+    if (is_whole(value, &low) && low >= range->minimum && low <= range->maximum) {
+        if (index->shift == 0) {
+            const uint32_t *end = &index->ends[(uint64_t)low - (uint64_t)range->minimum + 1];
+
+            cursor->list = index->rows + end[-1]; /* key 0 is NULL */
+            cursor->count = end[0] - end[-1];
+        } else {
+            code = columns_find(cursor_table(cursor)->columns, cursor_table(cursor)->served->table,
+                                cursor->again_column, low, &cursor->list, &cursor->count);
+        }
+    }
     cursor->at_end = cursor->count == 0;
     if (code != SQLITE_OK || cursor->at_end)
         return code;
@@ -634,18 +644,21 @@ static int start_index(struct columns_cursor *cursor, const struct condition *eq
     return settle_in_list(cursor);
 }
 
-static int start_rows(struct columns_cursor *cursor, int plan)
+static int start_rows(struct columns_cursor *cursor, int plan, char letter)
 {
     const struct condition *equality = find_equality(cursor);
 
     if (equality && cursor->filtered > SCANS_BEFORE_INDEX &&
         columns_may_index(cursor_table(cursor)->columns, cursor_table(cursor)->served->table,
                           equality->column)) {
-        if (plan == PLAN_EQUAL) {
+        int code = start_index(cursor, equality);
+
+        if (plan == PLAN_EQUAL && cursor->source->indexes[equality->column].rows) {
             cursor->again = PLAN_EQUAL;
             cursor->again_column = equality->column;
+            cursor->again_letter = letter;
         }
-        return start_index(cursor, equality);
+        return code;
     }
     cursor->row = cursor->step > 0 ? cursor->from : cursor->to - 1;
     return rows_settle(cursor);
@@ -669,7 +682,7 @@ static bool is_natural(const struct columns_cursor *cursor, const struct wanted 
 static int gather(struct columns_cursor *cursor, uint32_t **rows, size_t *count)
 {
     size_t capacity = 0;
-    int code = start_rows(cursor, PLAN_ROWS);
+    int code = start_rows(cursor, PLAN_ROWS, '\0');
 
     while (code == SQLITE_OK && !cursor->at_end) {
         if (!base_make_room(rows, &capacity, *count + 1, sizeof **rows))
@@ -723,6 +736,7 @@ static int start_columns(struct columns_cursor *cursor, int plan, const char *te
 {
     struct columns_vtab *table = cursor_table(cursor);
     struct wanted wanted = { .key_count = 0 };
+    const char letter = *text != '/' ? text[1] : '\0';
 
     cursor->from = 0;
     cursor->to = table->columns->sources[table->served->table].directory.rows;
@@ -743,7 +757,7 @@ static int start_columns(struct columns_cursor *cursor, int plan, const char *te
         cursor->step = -1;
     if (cursor->step < 0)
         cursor->filtered = 0; /* an index has the other order */
-    return start_rows(cursor, plan);
+    return start_rows(cursor, plan, letter);
 }
 
 /* Of a table of two parts.  */
@@ -781,11 +795,10 @@ int rows_start(struct columns_cursor *cursor, int plan, const char *text, int ar
     bool is_plain = false;
     int code = SQLITE_OK;
 
-    if (plan != PLAN_ROWS && cursor->again == plan &&
-        table->columns->sources[table->served->table].is_there) {
+    if (plan != PLAN_ROWS && cursor->again == plan && cursor->source->is_there) {
         if (plan == PLAN_ID)
             return start_id(cursor, argv[0]);
-        if (cursor->again_column == table->served->columns[text[1] - 'A'].column)
+        if (cursor->again_letter == text[1])
             return start_equal(cursor, argv[0]);
     }
     if (table->served->has_states)

@@ -352,6 +352,12 @@ static int result_of_row(struct columns_cursor *cursor, sqlite3_context *context
     const struct columns_vtab *table = cursor_table(cursor);
     const struct served_column *is = &table->served->columns[number];
 
+    if (cursor->integers && is->value == SERVED_ID) {
+        sqlite3_result_int64(context, columns_id_of(cursor));
+        return SQLITE_OK;
+    }
+    if (cursor->integers && is->value == SERVED_NAME)
+        return result_of_block(cursor, context, is);
     if (cursor->plain) {
         sqlite3_result_value(context, sqlite3_column_value(cursor->plain, number));
         return SQLITE_OK;
@@ -362,10 +368,6 @@ static int result_of_row(struct columns_cursor *cursor, sqlite3_context *context
         return states_column(cursor, context, is);
     if (table->served->is_small) {
         small_column(cursor, context, (unsigned)number);
-        return SQLITE_OK;
-    }
-    if (is->value == SERVED_ID) {
-        sqlite3_result_int64(context, columns_id_of(cursor));
         return SQLITE_OK;
     }
     if (is->value == SERVED_TYPE) {

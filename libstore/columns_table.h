@@ -89,9 +89,12 @@ struct columns_cursor {
     bool at_end;
     unsigned integers; /* those of the table; 0: rows are those of the plain table */
     /* PLAN_ID: the row of an id was asked for last, and nothing but another id has to be found.
-     * PLAN_EQUAL: the same of rows of an index, of again_column.  PLAN_ROWS: neither.  */
+     * PLAN_EQUAL: the same of rows of an index, of the column that has this letter in idxStr.
+     * PLAN_ROWS: neither.  */
     int again;
+    char again_letter;
     unsigned again_column;
+    const struct columns_source *source;
 
     /* The row, and the blocks of its group.  */
     int64_t row;
@@ -129,6 +132,11 @@ struct columns_cursor {
 static inline struct columns_vtab *cursor_table(const struct columns_cursor *cursor)
 {
     return (struct columns_vtab *)cursor->base.pVtab;
+}
+
+static inline struct columns_source *columns_source_of(const struct columns_vtab *table)
+{
+    return &table->columns->sources[table->served->table];
 }
 
 /* Begin to read rows.  SQLite's code.  */

@@ -102,6 +102,8 @@ SUITE = [
     " (SELECT sum(dur) FROM slice WHERE track_id = v.column1 AND id > 5), (SELECT max(id) FROM slice WHERE parent_id = v.column1)"
     " FROM (VALUES (1), (2), (4), ('4'), (4.0), (4.5), (NULL), ('x'), (x'34'), (9223372036854775807), (-9223372036854775808), (9223372036854775808.0),"
     " (1e300), (-1), (0), ('7 '), (7), (' 8'), (9e0), ('')) AS v",
+    "SELECT v.column1, count(c.id), min(c.id) FROM (VALUES (-5), (-6), (-7), (-8), (4), (NULL), (7), ('9'), (9.5), (9.0), ('x')) AS v"
+    " CROSS JOIN slice AS c ON c.parent_id = v.column1 GROUP BY 1 ORDER BY 1",
     "SELECT a.id, count(*), max(b.id) FROM slice AS a JOIN slice AS b ON b.ts = a.ts WHERE a.id < 300 GROUP BY a.id ORDER BY a.id",
     "SELECT p.id, c.id FROM slice AS p JOIN slice AS c ON c.parent_id = p.id OR c.id = p.parent_id WHERE p.id < 60 ORDER BY 1, 2",
     "SELECT p.id, (SELECT count(*) FROM slice WHERE track_id = p.track_id AND id < p.id), (SELECT name FROM slice WHERE id = p.id + 1) FROM slice AS p WHERE p.id < 60 ORDER BY 1",
