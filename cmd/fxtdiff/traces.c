@@ -265,7 +265,7 @@ static int choose_kind(const struct diff_runs *runs, const struct profile *profi
     return kind;
 }
 
-/* The type asked for, or that of the runs before, or the profile's default.  Its index, or -1 after a
+/* The index of the type asked for, or that of the runs before, or the profile's default; -1 after a
  * message.  */
 static int choose_type(const struct diff_runs *runs, const struct job *job, int kind,
                        struct profile_sample_type *out)
