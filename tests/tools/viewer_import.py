@@ -11,22 +11,27 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 
 def firefox(path, packages):
     program = ["node", packages + "/@firefox-devtools/profiler-cli/dist/profiler-cli.js"]
     totals = collections.defaultdict(lambda: [0, 0])
+    session = f"test-{os.getpid()}"
+    end = time.monotonic() + 600
 
     def ask(*arguments):
-        return subprocess.run(program + list(arguments) + ["--session", "test"], capture_output=True, text=True)
+        return subprocess.run(program + list(arguments) + ["--session", session], capture_output=True, text=True)
 
     # In the foreground: what starts it in the background gives it half a second.
-    daemon = subprocess.Popen(program + ["--daemon", path, "--session", "test"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    daemon = subprocess.Popen(program + ["--daemon", path, "--session", session], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         info = ask("profile", "info", "--all", "--json")
         while info.returncode:
             if daemon.poll() is not None:
                 sys.exit(f"profiler-cli: status {daemon.returncode}: {info.stdout}{info.stderr}")
+            if time.monotonic() > end:
+                sys.exit(f"profiler-cli has not opened the file: {info.stdout}{info.stderr}")
             info = ask("profile", "info", "--all", "--json")
         for number in range(json.loads(info.stdout)["threadCount"]):
             shown = ask("thread", "functions", "--thread", f"t-{number}", "--include-idle", "--limit", "0", "--json")
