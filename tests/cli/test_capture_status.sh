@@ -15,9 +15,9 @@ expect() { # expect STATUS COMMAND...
 
 # The command line.
 expect 2 sampler-capture
-says "which command"
+says "no command given"
 expect 2 sampler-capture record
-says "no command 'record'"
+says "unknown command 'record'"
 expect 2 sampler-capture cpu -- true
 says "no output file"
 expect 2 sampler-capture cpu -o x.fxt

@@ -34,8 +34,8 @@ report busy.pb.gz -top -lines
 grep -q 'decode_blocks(.*busy\.cpp:[0-9]*$' report || fail "no lines: $(head -n 12 report)"
 grep -q 'scramble .*busy\.cpp:[0-9]* (inline)$' report || fail "no inlined lines: $(head -n 12 report)"
 
-# Time of each function, flat and cumulative, as pprof adds it up and as the folded stacks do.
-report busy.pb.gz -top -nodecount=0 -nodefraction=0 -unit=ns
+# Time of each function, flat and cumulative, as pprof adds it up and as the folded stacks do: without its own shortening of names.
+report busy.pb.gz -top -symbolize=none -nodecount=0 -nodefraction=0 -unit=ns
 awk 'on {
         flat = $1; cum = $4
         sub(/ns$/, "", flat); sub(/ns$/, "", cum)
@@ -109,7 +109,7 @@ while read -r address; do
 done <addresses
 wanted=$(grep -c ' M=1 .*decode_blocks' report)
 # Where the innermost function is an inlined one its name stands on the address's line instead.
-[ "$inside" -ge 3 ] || fail "few addresses of decode_blocks: $(cat report)"
+[ "$inside" -ge 1 ] || fail "no address of decode_blocks: $(cat report)"
 [ "$inside" -ge "$wanted" ] || fail "$inside of $wanted addresses lie in decode_blocks"
 
 # Without our symbols pprof finds the same functions by the addresses.  Its own symbolizer knows C and no inlining.
