@@ -374,9 +374,11 @@ bool columns_may_index(const struct store_columns *columns, enum columns_table t
                        unsigned column)
 {
     const struct columns_source *source = &columns->sources[table];
+    struct columns_key key = { .column = (uint8_t)column, .text = -1 };
 
     return source->indexes[column].rows ||
-           index_size(source, column) + columns->index_bytes <= columns->most_index_bytes;
+           (columns_can_order(columns, table, &key) &&
+            index_size(source, column) + columns->index_bytes <= columns->most_index_bytes);
 }
 
 static int make_index(struct store_columns *columns, enum columns_table table, unsigned column)
@@ -401,6 +403,7 @@ static int make_index(struct store_columns *columns, enum columns_table table, u
         free(made.ends);
         return code;
     }
+    made.scans = source->indexes[column].scans;
     source->indexes[column] = made;
     columns->index_bytes += index_size(source, column);
     return SQLITE_OK;

@@ -55,6 +55,7 @@ struct columns_index {
     uint32_t *rows; /* in the order of their keys; NULL: not made yet */
     uint32_t *ends; /* where the rows end whose key >> shift is that */
     unsigned shift;
+    unsigned scans; /* how often a value was looked for */
 };
 
 struct columns_source {

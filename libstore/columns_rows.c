@@ -648,7 +648,8 @@ static int start_rows(struct columns_cursor *cursor, int plan, char letter)
 {
     const struct condition *equality = find_equality(cursor);
 
-    if (equality && cursor->filtered > SCANS_BEFORE_INDEX &&
+    if (equality && cursor->step > 0 && /* an index has no other order */
+        cursor->source->indexes[equality->column].scans++ >= SCANS_BEFORE_INDEX &&
         columns_may_index(cursor_table(cursor)->columns, cursor_table(cursor)->served->table,
                           equality->column)) {
         int code = start_index(cursor, equality);
@@ -755,8 +756,6 @@ static int start_columns(struct columns_cursor *cursor, int plan, const char *te
         return start_sorted(cursor, &wanted);
     if (wanted.key_count > 0 && wanted.keys[0].is_id && wanted.keys[0].is_descending)
         cursor->step = -1;
-    if (cursor->step < 0)
-        cursor->filtered = 0; /* an index has the other order */
     return start_rows(cursor, plan, letter);
 }
 
@@ -807,7 +806,6 @@ int rows_start(struct columns_cursor *cursor, int plan, const char *text, int ar
         return start_small(cursor, plan, text, argc, argv);
     source = &table->columns->sources[table->served->table];
     rows_release(cursor);
-    cursor->filtered++;
     if (table->columns->are_current && source->is_there && table->served->has_names)
         code = columns_load_names(table->columns);
     if (code != SQLITE_OK)

@@ -85,7 +85,6 @@ struct condition {
 
 struct columns_cursor {
     sqlite3_vtab_cursor base;
-    unsigned filtered; /* how often xFilter was called */
     bool at_end;
     unsigned integers; /* those of the table; 0: rows are those of the plain table */
     /* PLAN_ID: the row of an id was asked for last, and nothing but another id has to be found.
@@ -94,7 +93,7 @@ struct columns_cursor {
     int again;
     char again_letter;
     unsigned again_column;
-    const struct columns_source *source;
+    struct columns_source *source;
 
     /* The row, and the blocks of its group.  */
     int64_t row;

@@ -63,6 +63,18 @@ for edit in "INSERT INTO arg_set_end SELECT arg_set_id, arg_set_id + 1 FROM arg 
 done
 [ "$("$fxtq" --no-header args.fxtq 'SELECT count(*) FROM arg_set_end')" -gt 100 ] || fail "no arguments of ends"
 
+# Values as far from each other as integers can be have no index.
+cp spans.fxtq far.fxtq
+sqlite3 far.fxtq "UPDATE slice_data SET async_id = CASE id % 3 WHEN 0 THEN -9223372036854775807 - 1 WHEN 1 THEN 9223372036854775807 ELSE id END"
+plain far.fxtq far.plain.fxtq
+"$fxtq" upgrade -q far.fxtq
+far="SELECT v.column1, count(*), max(c.id) FROM (VALUES (5), (8), (9223372036854775807), (-9223372036854775807 - 1), (11), (0), (14)) AS v
+    CROSS JOIN slice AS c ON c.async_id = v.column1 GROUP BY 1 ORDER BY 1"
+"$fxtq" far.fxtq "$far" >a 2>&1 || fail "far values: $(cat a)"
+"$fxtq" far.plain.fxtq "$far" >b
+[ "$(wc -l <b)" = 7 ] || fail "far values: $(cat b)"
+cmp -s a b || fail "far values: $(diff a b)"
+
 # The rest needs fewer queries.
 {
     python3 "$queries" suite 12
