@@ -9,6 +9,7 @@
 #include "base/grow.h"
 #include "base/index.h"
 #include "libstore/functions/functions.h"
+#include "libstore/functions/slices_at.h"
 
 enum kind { ANCESTORS, DESCENDANTS, SLICE_AT, INTERVALS_INTERSECT, KINDS };
 
@@ -61,6 +62,12 @@ struct cursor {
     int64_t *ids;
     size_t id_count, id_capacity;
     int64_t depth; /* of the slice itself */
+
+    /* Slices at a time: what stays from one time to the next, and the place in the answer.  */
+    struct slices_at slices;
+    sqlite3_stmt *slice; /* one of them; `rows` while `is_found` */
+    bool is_found;
+    size_t found_at;
 
     /* Intervals: those of each side that may go on, and what the last row that was read meets.  */
     struct interval *open[2];
@@ -128,7 +135,9 @@ static void release_side(struct cursor *cursor, int side)
 
 static void clear(struct cursor *cursor)
 {
-    (void)sqlite3_finalize(cursor->rows);
+    if (!cursor->is_found)
+        (void)sqlite3_finalize(cursor->rows);
+    (void)sqlite3_reset(cursor->slice);
     for (int i = 0; i < MOST_ARGUMENTS; i++)
         sqlite3_value_free(cursor->arguments[i]);
     base_index_release(&cursor->members);
@@ -139,12 +148,17 @@ static void clear(struct cursor *cursor)
     }
     sqlite3_value_free(cursor->now.id);
     sqlite3_value_free(cursor->key);
-    *cursor = (struct cursor){ .base = cursor->base };
+    *cursor =
+        (struct cursor){ .base = cursor->base, .slices = cursor->slices, .slice = cursor->slice };
 }
 
 static int close_cursor(sqlite3_vtab_cursor *base)
 {
-    clear((struct cursor *)base);
+    struct cursor *cursor = (struct cursor *)base;
+
+    clear(cursor);
+    slices_at_release(&cursor->slices);
+    (void)sqlite3_finalize(cursor->slice);
     sqlite3_free(base);
     return SQLITE_OK;
 }
@@ -238,13 +252,51 @@ static int next_descendant(struct cursor *cursor)
     return code;
 }
 
-static int start_slice_at(struct cursor *cursor)
+/* All slices before the time, which the statement compares with it.  */
+static int read_slices_at(struct cursor *cursor)
 {
     return prepare(cursor,
                    "SELECT " SLICE " FROM slice AS s WHERE s.ts <= ?1 AND s.track_id IN "
                    "(SELECT id FROM track WHERE type = 'thread' AND utid = ?2) "
                    "AND (s.dur < 0 OR ?1 - s.ts < s.dur) ORDER BY s.depth, s.id",
                    2);
+}
+
+/* Whole numbers are looked up.  What is compared in another way, or is too much, is read.  */
+static int find_slices_at(struct cursor *cursor)
+{
+    sqlite3 *db = ((struct table *)cursor->base.pVtab)->functions->db;
+    int code = SQLITE_FULL;
+
+    if (sqlite3_value_type(cursor->arguments[0]) == SQLITE_INTEGER &&
+        sqlite3_value_type(cursor->arguments[1]) == SQLITE_INTEGER)
+        code = slices_at_find(&cursor->slices, db, sqlite3_value_int64(cursor->arguments[1]),
+                              sqlite3_value_int64(cursor->arguments[0]));
+    if (code == SQLITE_FULL)
+        return read_slices_at(cursor);
+    if (code == SQLITE_OK && !cursor->slice)
+        code = sqlite3_prepare_v2(db, "SELECT " SLICE " FROM slice AS s WHERE s.id = ?1", -1,
+                                  &cursor->slice, NULL);
+    if (code == SQLITE_OK) {
+        cursor->is_found = true;
+        cursor->rows = cursor->slice;
+    }
+    return code;
+}
+
+static int next_slice_at(struct cursor *cursor)
+{
+    int code = cursor->rows ? SQLITE_OK : find_slices_at(cursor);
+
+    if (code != SQLITE_OK)
+        return code;
+    if (!cursor->is_found)
+        return sqlite3_step(cursor->rows);
+    (void)sqlite3_reset(cursor->slice);
+    if (cursor->found_at == cursor->slices.count)
+        return SQLITE_DONE;
+    code = sqlite3_bind_int64(cursor->slice, 1, cursor->slices.found[cursor->found_at++].id);
+    return code == SQLITE_OK ? sqlite3_step(cursor->slice) : code;
 }
 
 /* ---- Intervals ---- */
@@ -404,7 +456,7 @@ static int start(struct cursor *cursor, enum kind kind)
     case DESCENDANTS:
         return start_descendants(cursor);
     case SLICE_AT:
-        return start_slice_at(cursor);
+        return SQLITE_OK; /* the first row is looked for like the others */
     default:
         return start_intervals(cursor);
     }
@@ -416,6 +468,8 @@ static int step(struct cursor *cursor, enum kind kind)
         return next_descendant(cursor);
     if (kind == INTERVALS_INTERSECT)
         return next_pair(cursor);
+    if (kind == SLICE_AT)
+        return next_slice_at(cursor);
     return sqlite3_step(cursor->rows);
 }
 

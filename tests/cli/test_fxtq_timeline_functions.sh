@@ -49,6 +49,15 @@ same slice_at "SELECT q.at, q.utid, s.* FROM ($at) AS q, slice_at(q.at, q.utid) 
     "SELECT q.at, q.utid, $rows FROM ($at) AS q JOIN thread_track AS t ON t.utid = q.utid JOIN slice AS s ON s.track_id = t.id
      WHERE s.ts <= q.at AND (s.dur < 0 OR s.ts + s.dur > q.at) ORDER BY q.at, q.utid, s.id"
 
+# Times that are no integers are compared as SQL does, and extreme ones.
+for time in 'q.at + 0.5' 'q.at + 0.0' "q.at || ''" 9223372036854775807 -9223372036854775808; do
+    case $time in -* | 9*) LEAST=-1 ;; esac
+    same "slice_at of $time" "SELECT q.at, q.utid, s.* FROM ($at) AS q, slice_at($time, q.utid) AS s ORDER BY q.at, q.utid, s.id" \
+        "SELECT q.at, q.utid, $rows FROM ($at) AS q JOIN thread_track AS t ON t.utid = q.utid JOIN slice AS s ON s.track_id = t.id
+         WHERE s.ts <= $time AND (s.dur < 0 OR $time - s.ts < s.dur) ORDER BY q.at, q.utid, s.id"
+done
+LEAST=
+
 # Intervals that touch, nest, overlap, are empty, or have no end.
 PREPARE="CREATE TEMP TABLE a AS WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 150)
     SELECT i AS id, i * 7919 % 101 AS ts, CASE WHEN i % 9 = 0 THEN 0 WHEN i % 11 = 0 THEN -1 ELSE i * 31 % 13 END AS dur,
