@@ -24,7 +24,10 @@ struct insn_walk {
 
     uint64_t ip;
     uint32_t block; /* at ip; 0: not looked up */
-    uint64_t returns[RETURNS];
+    struct {
+        uint64_t address;
+        uint32_t call; /* number of the block that ends in the call */
+    } returns[RETURNS];
     unsigned top, bottom;
 
     bool is_time_read; /* since the last query */
@@ -77,42 +80,41 @@ static int ask_branch(struct insn_walk *walk, int *taken)
     return status;
 }
 
+/* The block there is likely to be the one that the branch led to last time.  */
 static int ask_address(struct insn_walk *walk)
 {
     int status = pt_qry_indirect_branch(walk->query, &walk->ip);
+    uint32_t from = walk->block;
 
     walk->is_time_read = false;
     walk->block = 0;
     if (status < 0)
         return failed(status);
     walk->status = status;
-    return status & pts_ip_suppressed ? INSN_WALK_UNUSUAL : 0;
+    if (status & pts_ip_suppressed)
+        return INSN_WALK_UNUSUAL;
+    walk->block = walk->blocks->items[from - 1].at_target;
+    if (walk->block && walk->blocks->items[walk->block - 1].ip == walk->ip)
+        return 0;
+    walk->block = insn_blocks_at(walk->blocks, walk->ip);
+    walk->blocks->items[from - 1].at_target = walk->block;
+    return 0;
 }
 
 /* ---- Returns ---- */
 
-static void push_return(struct insn_walk *walk, uint64_t address)
+static unsigned next_place(unsigned place)
 {
-    walk->returns[walk->top] = address;
-    walk->top = (walk->top + 1) % RETURNS;
-    if (walk->top == walk->bottom)
-        walk->bottom = (walk->bottom + 1) % RETURNS;
+    return place + 1 == RETURNS ? 0 : place + 1;
 }
 
-static int go_back(struct insn_walk *walk)
+static void push_return(struct insn_walk *walk, const struct insn_block *block)
 {
-    int taken, status = ask_branch(walk, &taken);
-
-    if (status == -pte_bad_query)
-        return ask_address(walk); /* the return is not compressed */
-    if (status < 0)
-        return failed(status);
-    if (!taken || walk->top == walk->bottom)
-        return INSN_WALK_UNUSUAL;
-    walk->top = (walk->top + RETURNS - 1) % RETURNS;
-    walk->ip = walk->returns[walk->top];
-    walk->block = 0;
-    return 0;
+    walk->returns[walk->top].address = block->last_ip + block->length;
+    walk->returns[walk->top].call = walk->block;
+    walk->top = next_place(walk->top);
+    if (walk->top == walk->bottom)
+        walk->bottom = next_place(walk->bottom);
 }
 
 /* ---- Blocks ---- */
@@ -155,6 +157,22 @@ static void go_past(struct insn_walk *walk)
     walk->blocks->items[from - 1].after = walk->block;
 }
 
+static int go_back(struct insn_walk *walk)
+{
+    int taken, status = ask_branch(walk, &taken);
+
+    if (status == -pte_bad_query)
+        return ask_address(walk); /* the return is not compressed */
+    if (status < 0)
+        return failed(status);
+    if (!taken || walk->top == walk->bottom)
+        return INSN_WALK_UNUSUAL;
+    walk->top = (walk->top == 0 ? RETURNS : walk->top) - 1;
+    walk->block = walk->returns[walk->top].call;
+    go_past(walk);
+    return 0;
+}
+
 /* To where the block at the walk's address leads.  */
 static int go_on(struct insn_walk *walk, const struct insn_block *block)
 {
@@ -172,7 +190,7 @@ static int go_on(struct insn_walk *walk, const struct insn_block *block)
         return 0;
     case INSN_CLASS_CALL:
         if (!block->calls_next)
-            push_return(walk, block->last_ip + block->length);
+            push_return(walk, block);
         go_to_target(walk);
         return 0;
     case INSN_CLASS_JUMP:
@@ -181,7 +199,7 @@ static int go_on(struct insn_walk *walk, const struct insn_block *block)
     case INSN_CLASS_RETURN:
         return go_back(walk);
     case INSN_CLASS_CALL_INDIRECT:
-        push_return(walk, block->last_ip + block->length);
+        push_return(walk, block);
         return ask_address(walk);
     default:
         return ask_address(walk);
@@ -195,12 +213,18 @@ static bool needs_packet(const struct insn_block *block)
 
 static void tell(const struct insn_block *block, struct insn_step *step)
 {
-    step->branch = block->branch;
-    step->length = block->length;
-    step->calls_next = block->calls_next;
-    step->count = block->count;
-    step->ip = block->ip;
-    step->last_ip = block->last_ip;
+    *step = (struct insn_step){ .kind = INSN_STEP_BLOCK,
+                                .branch = block->branch,
+                                .length = block->length,
+                                .calls_next = block->calls_next,
+                                .count = block->count,
+                                .ip = block->ip,
+                                .last_ip = block->last_ip };
+}
+
+static void tell_time(struct insn_walk *walk, struct insn_step *step)
+{
+    step->has_ticks = insn_walk_time(walk, &step->ticks);
 }
 
 /* ---- Events ---- */
@@ -385,21 +409,45 @@ int insn_walk_event(struct insn_walk *walk, struct pt_event *event)
     return outcome(walk, arrives(walk));
 }
 
-int insn_walk_next(struct insn_walk *walk, struct insn_step *step)
+/* Blocks up to one after which the packets end, or have an event.  */
+static int walk_on(struct insn_walk *walk, struct insn_step *steps, size_t room, size_t *count)
 {
-    const struct insn_block *block;
-    int status = fetch_event(walk);
+    int status;
 
+    do {
+        const struct insn_block *block = walk->enabled ? here(walk) : NULL;
+        struct insn_step *step = &steps[*count];
+
+        if (!block)
+            return INSN_WALK_UNUSUAL;
+        tell(block, step);
+        status = go_on(walk, block);
+        tell_time(walk, step);
+        ++*count;
+    } while (status >= 0 && *count < room && !(walk->status & (pts_event_pending | pts_eos)));
     if (status < 0)
         return status;
-    if (walk->has_event)
-        return outcome(walk, approach_event(walk, step));
-    block = walk->enabled ? here(walk) : NULL;
-    if (!block)
-        return INSN_WALK_UNUSUAL;
-    tell(block, step);
-    status = go_on(walk, block);
-    return status < 0 ? status : outcome(walk, arrives(walk));
+    status = outcome(walk, arrives(walk));
+    tell_time(walk, &steps[*count - 1]);
+    return status;
+}
+
+int insn_walk_next(struct insn_walk *walk, struct insn_step *steps, size_t room, size_t *count)
+{
+    int status = fetch_event(walk);
+
+    *count = 0;
+    if (status < 0)
+        return status;
+    if (!walk->has_event)
+        return walk_on(walk, steps, room, count);
+    steps->count = 0;
+    status = outcome(walk, approach_event(walk, steps));
+    if (steps->count == 0)
+        return status;
+    tell_time(walk, steps);
+    *count = 1;
+    return status;
 }
 
 int insn_walk_begin(struct insn_walk *walk)

@@ -97,9 +97,9 @@ struct insn_walk *insn_walk_open(const struct pt_config *config, struct insn_blo
 int insn_walk_begin(struct insn_walk *walk);
 int insn_walk_event(struct insn_walk *walk, struct pt_event *event);
 
-/* The next block is added to *step, which has no instructions; if there is none before an event,
- * it still has none.  */
-int insn_walk_next(struct insn_walk *walk, struct insn_step *step);
+/* The next blocks: as many as there is room for, up to the next event or the end of the packets.
+ * There may be none before an event.  */
+int insn_walk_next(struct insn_walk *walk, struct insn_step *steps, size_t room, size_t *count);
 
 /* The time that was read last.  False: none.  */
 bool insn_walk_time(struct insn_walk *walk, uint64_t *ticks);

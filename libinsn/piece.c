@@ -13,6 +13,7 @@
 /* Of a piece, which is kept in memory: 64 MiB.  Processors write PSB packets at least every 64 KiB,
  * which are 400,000 steps at most.  */
 #define MOST_STEPS     (1U << 21)
+#define ROOM           256               /* steps that are made at once */
 #define TOO_MANY_STEPS pte_not_supported /* stands for it; the block decoder does not return it */
 
 struct run {
@@ -243,21 +244,21 @@ static int next_event(struct run *run)
     return status;
 }
 
-static int walk_block(struct run *run)
+static int walk_blocks(struct run *run)
 {
     struct insn_steps *steps = &run->piece->steps;
-    struct insn_step *step = add_step(steps, INSN_STEP_BLOCK);
+    size_t added, room = run->limit - steps->count; /* at least one */
     int status;
 
-    if (!step) {
+    if (room > ROOM)
+        room = ROOM;
+    if (!base_make_room(&steps->items, &steps->capacity, steps->count + room,
+                        sizeof *steps->items)) {
         run->piece->failed = true;
         return -pte_nomem;
     }
-    status = insn_walk_next(run->walk, step);
-    if (step->count == 0)
-        steps->count--;
-    else
-        step->has_ticks = insn_walk_time(run->walk, &step->ticks);
+    status = insn_walk_next(run->walk, &steps->items[steps->count], room, &added);
+    steps->count += added;
     return status;
 }
 
@@ -267,7 +268,7 @@ static int next_block(struct run *run)
     int status;
 
     if (run->walk)
-        return walk_block(run);
+        return walk_blocks(run);
     memset(&block, 0, sizeof block);
     status = pt_blk_next(run->decoder, &block, sizeof block);
     if (block.ninsn > 0)
