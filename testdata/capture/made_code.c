@@ -18,19 +18,23 @@ int main(int argc, char **argv)
     char path[64];
     uint8_t *room = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void (*count_down)(uint64_t);
+    const uint8_t *start;
     FILE *map;
     (void)snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
-    map = fopen(path, "w");
-    if (room == MAP_FAILED || !map)
+    if (room == MAP_FAILED)
         return 1;
     memcpy(room + 64, code, sizeof code);
     if (mprotect(room, 4096, PROT_READ | PROT_EXEC) != 0)
+        return 1;
+    map = fopen(path, "w");
+    if (!map)
         return 1;
     (void)fprintf(map, "%lx %zx Made:%s at run time\n", (unsigned long)(room + 64), sizeof code,
                   argc > 1 ? argv[1] : "");
     (void)fprintf(map, "%lx 10 never called\n", (unsigned long)(room + 512));
     (void)fclose(map);
-    count_down = (void (*)(uint64_t))(uintptr_t)(room + 64);
+    start = room + 64;
+    memcpy(&count_down, &start, sizeof count_down);
     while (clock() < CLOCKS_PER_SEC / 3)
         count_down(1000000);
     (void)puts(path);
