@@ -1,6 +1,8 @@
 #include "cmd/fxtq/line_editor.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +86,22 @@ static char *find_history(void)
 #define CONTROL_D '\4'
 static bool at_start;
 
+/* Wait for a character.  False: Control-C was typed, also if that was just before this call.  */
+static bool wait_for_character(int fd)
+{
+    struct pollfd input = { .fd = fd, .events = POLLIN };
+    sigset_t interrupt, before;
+    int ready = 0;
+
+    (void)sigemptyset(&interrupt);
+    (void)sigaddset(&interrupt, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &interrupt, &before);
+    while (!interrupt_seen() && (ready = ppoll(&input, 1, NULL, &before)) < 0 && errno == EINTR)
+        continue;
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    return ready > 0 || !interrupt_seen();
+}
+
 /* The next character from the terminal.  libedit's own goes on reading after a signal; this one
  * gives up, so that Control-C leaves the line.  */
 static int read_character(FILE *stream)
@@ -94,7 +112,7 @@ static int read_character(FILE *stream)
 
     while (size == (size_t)-2) {
         char byte;
-        ssize_t got = read(fileno(stream), &byte, 1);
+        ssize_t got = wait_for_character(fileno(stream)) ? read(fileno(stream), &byte, 1) : 0;
 
         if (got < 0 && errno == EINTR && !interrupt_seen())
             continue;
