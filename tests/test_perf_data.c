@@ -269,7 +269,6 @@ static void put_round(struct file *file)
     end_record(file);
 }
 
-/* One record of each kind that has contents.  */
 /* Records of a thread that has not written them itself.  */
 static void put_threads(struct file *file)
 {
@@ -291,6 +290,7 @@ static void put_threads(struct file *file)
     put_identification(file, 167, 11);
 }
 
+/* One record of each kind that has contents.  */
 static void put_every_kind(struct file *file)
 {
     begin_record(file, PERF_DATA_MMAP2, 1 << 14);
