@@ -35,6 +35,7 @@ struct sampled {
     const char *builds[MOST_BUILDS];
     double shares[MOST_BUILDS];
     double unidentified;
+    double samples; /* of a run; 0: 100,000 */
 };
 
 static const struct {
@@ -72,6 +73,16 @@ static const struct {
       { { "aa prog", "dd libz.so" }, { 1, 0.1 }, 0 },
       { { "aa prog", "dd libz.so" }, { 1, 0.1 }, 0 },
       false },
+    { "only one side sampled the loader of a short program, three times in all",
+      { { "aa prog", "dd ld.so" }, { 1, 0.0062 }, 0, .samples = 97 },
+      { { "aa prog" }, { 1 }, 0, .samples = 98 },
+      { { "aa prog" }, { 1 }, 0, .samples = 98 },
+      true },
+    { "only one side has a library, with 48 samples in all",
+      { { "aa prog", "dd libz.so" }, { 1, 0.1 }, 0, .samples = 97 },
+      { { "aa prog" }, { 1 }, 0, .samples = 98 },
+      { { "aa prog" }, { 1 }, 0, .samples = 98 },
+      false },
     { "another build of a library, however little it costs",
       { { "aa prog", "dd libz.so" }, { 1, 0.001 }, 0 },
       { { "aa prog", "ee libz.so" }, { 1, 0.001 }, 0 },
@@ -108,7 +119,8 @@ static void add_runs_of(const struct sampled *base, const struct sampled *news,
                                                                 (enum compare_side)side, label);
             struct compare_environment *environment = &run->environment;
 
-            run->cost = run->samples = 100000 + 10 * i;
+            run->cost = 100000 + 10 * i;
+            run->samples = sampled->samples > 0 ? sampled->samples : run->cost;
             environment->builds = (const char **)sampled->builds;
             while (environment->build_count < MOST_BUILDS &&
                    sampled->builds[environment->build_count])

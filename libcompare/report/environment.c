@@ -136,8 +136,10 @@ static void note_mixture(struct compare_report *report, enum compare_side side)
 
 /* ---- One build on both sides ---- */
 
-/* A build with a smaller share of a side may be missing on the other side by chance.  */
-#define TELLING_SHARE 0.005
+/* A build with a smaller share of a side may be missing on the other side by chance, and so may one
+ * of which fewer samples are expected there: they are not independent of each other.  */
+#define TELLING_SHARE   0.005
+#define TELLING_SAMPLES 30
 
 /* "[kernel]", "[vdso]": nothing that a change of the program replaces.  */
 static bool is_program(const char *build)
@@ -170,6 +172,21 @@ static double share_on(const struct compare_set *set, enum compare_side side, co
         }
     }
     return all > 0 ? cost / all : 0;
+}
+
+static double samples_on(const struct compare_set *set, enum compare_side side)
+{
+    double samples = 0;
+
+    for (size_t i = 0; i < set->run_count; i++)
+        if (set->runs[i].side == side)
+            samples += set->runs[i].samples;
+    return samples;
+}
+
+static bool is_missed(double share, double samples)
+{
+    return share >= TELLING_SHARE && share * samples >= TELLING_SAMPLES;
 }
 
 static double unidentified_on(const struct compare_set *set, enum compare_side side)
@@ -217,7 +234,7 @@ static bool are_there(const struct compare_set *set, const struct compare_run *r
             continue;
         share = share_on(set, run->side, build, &ignored);
         there = share_on(set, other, build, &replaced);
-        if (there == 0 && (replaced || share >= TELLING_SHARE))
+        if (there == 0 && (replaced || is_missed(share, samples_on(set, other))))
             return false;
         if (weight_of(build, share) > *most) {
             *most = weight_of(build, share);
