@@ -162,12 +162,16 @@ static const struct improvement improvements[] = {
     { 300, 0.8, 0.2, 0.9, 0.08, .most_failed = 5 },
     { 5000, 0.8, 0.2, 0.9, 0.03, .most_failed = 5 },
     /* By a tenth, which noise may hide: it is then unknown which functions changed.  */
-    { 300, 0.7, 0.9, 0.9, 0.03, .most_failed = 10, .most_undecided = 10 },
-    { 300, 0.7, 0.9, 0.9, 0.01, .run_noise = 0.1, .most_failed = 20, .most_undecided = 40 },
+    { 300, 0.7, 0.9, 0.9, 0.03, .most_failed = 5, .most_undecided = 20 },
+    { 300, 0.7, 0.9, 0.9, 0.01, .run_noise = 0.1, .most_failed = 5, .most_undecided = 40 },
+    { 300, 0.8, 0.9, 0.9, 0.03, .run_noise = 0.1, .most_failed = 5, .most_undecided = 40 },
+    { 300, 0.3, 0.85, 0.85, 0.01, .run_noise = 0.1, .most_failed = 5, .most_undecided = 40 },
+    { 300, 0.8, 0.85, 0.85, 0.08, .most_failed = 5, .most_undecided = 40 },
 };
 
 static const struct improvement regressions[] = {
     { 300, 0, 1, 1, 0.03, .planted = 0.04, .growth = 1.15, .least_found = 90 },
+    { 300, 0, 1, 1, 0.03, .run_noise = 0.1, .planted = 0.04, .growth = 1.2, .least_found = 85 },
     { 30, 0.6, 0.5, 0.5, 0.03, .planted = 0.05, .growth = 1.25, .least_found = 95 },
     { 300, 0.6, 0.5, 0.5, 0.03, .planted = 0.05, .growth = 1.25, .least_found = 97 },
     { 300, 0.6, 0.5, 0.5, 0.08, .planted = 0.05, .growth = 1.25, .least_found = 55 },

@@ -7,9 +7,10 @@
 /* Functions of this share and more have the same weight among all tests: what a PASS requires to be
  * found has it (section 4).  */
 #define LARGE_SHARE 0.05
-/* Of the cost that may be unchanged: if more than this grew beside the reference, the growth must
- * be one of cost.  */
-#define SECOND_GROUP 0.15
+/* The log likelihood that excludes that others grew as much: the one-sided 95 % limit.  */
+#define GROUP_EXCLUDED (ONE_SIDED_95 * ONE_SIDED_95 / 2)
+/* With so many on both sides, a function below the floor has a ratio of use.  */
+#define SMALL_SAMPLES 100
 
 enum family {
     FAMILY_SELF,
@@ -44,6 +45,8 @@ struct job {
     struct compare_spread *spreads;
     struct probability *probabilities;
     struct compare_ratio *ratios;
+    size_t ratio_count;
+    bool ask_groups;        /* whether is_alone() is asked */
     double df_of[FAMILIES]; /* of the tests */
     struct compare_reference reference;
     double others_q; /* nobody's */
@@ -252,21 +255,40 @@ static bool may_be_unchanged(const struct job *job, const struct compare_change 
                sqrt(ratio_variance(job, change) + run_variance(job));
 }
 
+static struct compare_ratio ratio_of(const struct job *job, const struct compare_change *change)
+{
+    return (struct compare_ratio){
+        .value = change->new_share / change->base_share,
+        .weight = fmin(change->base_share, change->new_share),
+        .error = sqrt(ratio_variance(job, change)),
+        .of = change,
+    };
+}
+
+/* Functions below the floor also show whether others grew, though none by itself.  Samples are most
+ * of their noise.  */
+static void add_small_ratios(struct job *job)
+{
+    for (size_t f = 0; f < job->input->function_count; f++) {
+        const struct compare_change *change = &job->comparison->functions[f].self;
+
+        if (!change->tested && change->base_share < job->options->floor &&
+            change->base_share * job->n[0] >= SMALL_SAMPLES &&
+            change->new_share * job->n[1] >= SMALL_SAMPLES && may_be_unchanged(job, change))
+            job->ratios[job->ratio_count++] = ratio_of(job, change);
+    }
+}
+
 static void find_reference(struct job *job)
 {
-    size_t count = 0;
-
     for (size_t i = 0; i < job->test_count; i++) {
         const struct compare_change *change = job->tests[i].change;
 
         if (job->tests[i].family == FAMILY_SELF && may_be_unchanged(job, change))
-            job->ratios[count++] = (struct compare_ratio){
-                .value = change->new_share / change->base_share,
-                .weight = fmin(change->base_share, change->new_share),
-                .error = sqrt(ratio_variance(job, change)),
-            };
+            job->ratios[job->ratio_count++] = ratio_of(job, change);
     }
-    job->reference = compare_find_reference(job->ratios, count);
+    job->reference = compare_find_reference(job->ratios, job->ratio_count);
+    add_small_ratios(job);
 }
 
 /* Whether the total got less, and so did even the functions that the reference is made of: it does
@@ -278,12 +300,6 @@ static bool most_got_faster(const struct job *job)
 
     return job->comparison->total.high < 0 &&
            (!(reference->low > 1) || cost * exp(ONE_SIDED_95 * reference->error) < 1);
-}
-
-/* Whether so much grew beside the reference that the reference may as well have decreased.  */
-static bool are_two_groups(const struct job *job)
-{
-    return job->reference.larger > SECOND_GROUP;
 }
 
 /* The most that the 95 % interval of the total allows shares of unchanged functions to have grown
@@ -381,22 +397,38 @@ static bool grew_beyond(const struct job *job, const struct test *test)
            test->q_beyond <= job->options->q;
 }
 
+/* Whether the data exclude that so many others grew as much that the reference decreased instead.  */
+static bool is_alone(const struct job *job, const struct compare_change *change)
+{
+    struct compare_ratio candidate = ratio_of(job, change);
+
+    return isinf(job->reference.error) ||
+           compare_find_group(job->ratios, job->ratio_count, &job->reference, &candidate) <
+               -GROUP_EXCLUDED;
+}
+
 /* Whether the 95 % interval of the growth of cost is above 0: by what the runs cost or, if their
- * noise hides it, by what the other functions did.  */
+ * noise hides it, by what the other functions did.  Beside others that may have grown as much, what
+ * the runs cost must show it at 99 %: their noise is that of all functions at once.  */
 static bool cost_provably_grew(const struct job *job, const struct compare_change *change,
                                double df)
 {
-    double share, by_runs, by_others;
+    double share, growth, by_runs, by_others;
 
     if (!(change->base_cost > 0))
         return true;
     share = ratio_variance(job, change);
-    by_runs = log1p(change->relative) -
-              compare_t_quantile(0.975, job->df) * sqrt(share + run_variance(job));
+    growth = log1p(change->relative);
+    by_runs = sqrt(share + run_variance(job));
     by_others = log(change->new_share / change->base_share / job->reference.ratio) -
                 compare_t_quantile(0.975, df) *
                     sqrt(share + job->reference.error * job->reference.error);
-    return by_runs > 0 || (by_others > 0 && job->comparison->reference != COMPARE_REFERENCE_TOTAL);
+    if (job->comparison->reference == COMPARE_REFERENCE_TOTAL)
+        return growth > compare_t_quantile(0.975, job->df) * by_runs;
+    if (!(growth > compare_t_quantile(0.975, job->df) * by_runs || by_others > 0))
+        return false;
+    return !job->ask_groups || growth > compare_t_quantile(0.99, job->df) * by_runs ||
+           is_alone(job, change);
 }
 
 /* Section 3.4: share and cost both moved the same way, and both far enough to matter.  Shares alone
@@ -451,32 +483,38 @@ static size_t count_regressed(const struct job *job)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < job->test_count; i++)
-        count += job->tests[i].family == FAMILY_SELF &&
-                 job->tests[i].change->flag == COMPARE_REGRESSED;
+    for (size_t f = 0; f < job->input->function_count; f++)
+        count += job->comparison->functions[f].self.flag == COMPARE_REGRESSED ||
+                 job->comparison->functions[f].total.flag == COMPARE_REGRESSED;
     return count;
 }
 
-/* Functions that regressed beside the others count as regressed only if the cost shows it, if they
- * are too many for it to be clear which of both changed.  */
+/* Functions that regressed beside the others no longer count if so many may have grown as much that
+ * the others may have decreased instead, and the cost does not show which.  */
+static void leave_out_groups(struct job *job)
+{
+    size_t beside = count_regressed(job);
+
+    job->ask_groups = true;
+    flag_all(job);
+    if (!(job->comparison->total.high < 0) && beside > count_regressed(job))
+        job->comparison->undecided_count = beside - count_regressed(job);
+}
+
 static enum compare_status flag_by_reference(struct job *job, struct compare_error *error)
 {
-    size_t beside = 0;
+    enum compare_status status;
 
     use_functions(job);
     if (job->test_count == 0)
         return COMPARE_OK;
-    if (most_got_faster(job)) {
+    if (most_got_faster(job))
         use_total(job);
-    } else if (are_two_groups(job)) {
-        flag_all(job);
-        beside = count_regressed(job);
-        use_total(job);
-    }
     flag_all(job);
-    if (!(job->comparison->total.high < 0) && beside > count_regressed(job))
-        job->comparison->undecided_count = beside - count_regressed(job);
-    return leave_out_moved(job, error);
+    status = leave_out_moved(job, error);
+    if (status == COMPARE_OK && job->comparison->reference != COMPARE_REFERENCE_TOTAL)
+        leave_out_groups(job);
+    return status;
 }
 
 static void level_weights(struct job *job)

@@ -67,7 +67,9 @@ double compare_shrink(const struct compare_prior *prior, const struct compare_sp
 struct compare_ratio {
     double value;  /* new over base */
     double weight; /* the smaller of both shares; above 0 */
-    double error;  /* standard error of the logarithm of value; compare_find_reference() reads it */
+    /* Of compare_find_reference() and compare_find_group().  */
+    double error;                    /* standard error of the logarithm of value */
+    const struct compare_change *of; /* whose ratio it is */
 };
 
 /* What the shares of functions that did not change were multiplied by (reference.c).  */
@@ -75,13 +77,17 @@ struct compare_reference {
     double ratio; /* 1 if unknown */
     double low;   /* its lower 95 % limit; 0 if unknown */
     double error; /* standard error of its logarithm; infinite if unknown: too few functions */
-    /* The part of all weights whose ratios are larger by more than 1.645 of their own errors, less
-     * 1.645 standard errors of that part; 0 if that are fewer than five functions.  */
-    double larger;
 };
 
 /* Sorts the ratios.  */
 struct compare_reference compare_find_reference(struct compare_ratio *ratios, size_t count);
+
+/* The logarithm of how much likelier all ratios are if others have that of a candidate beside the
+ * reference, 15 % of them and four at least, than if none has (section 3.4).  The candidate's own
+ * one is left out.  */
+double compare_find_group(const struct compare_ratio *ratios, size_t count,
+                          const struct compare_reference *reference,
+                          const struct compare_ratio *candidate);
 
 /* Cut weights to a tenth of their sum: a median of the others' weights is no longer that of one
  * function which has nearly half of them.  */
