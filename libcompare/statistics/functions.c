@@ -397,7 +397,8 @@ static bool grew_beyond(const struct job *job, const struct test *test)
            test->q_beyond <= job->options->q;
 }
 
-/* Whether the data exclude that so many others grew as much that the reference decreased instead.  */
+/* Whether the data exclude that so many others grew as much that the reference decreased instead,
+ * not they.  */
 static bool is_alone(const struct job *job, const struct compare_change *change)
 {
     struct compare_ratio candidate = ratio_of(job, change);
