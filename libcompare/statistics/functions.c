@@ -289,6 +289,7 @@ static void find_reference(struct job *job)
     }
     job->reference = compare_find_reference(job->ratios, job->ratio_count);
     add_small_ratios(job);
+    job->ratio_count = compare_keep_largest(job->ratios, job->ratio_count);
 }
 
 /* Whether the total got less, and so did even the functions that the reference is made of: it does

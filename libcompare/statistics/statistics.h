@@ -44,7 +44,7 @@ enum compare_status compare_totals(const struct compare_input *input,
                                    const struct compare_options *options,
                                    struct compare_total_change *out, struct compare_error *error);
 
-/* ---- Functions (functions.c, dispersion.c, reference.c, moved.c) ---- */
+/* ---- Functions (functions.c, dispersion.c, reference.c, groups.c, moved.c) ---- */
 
 /* Dispersion over runs of one tested row.  */
 struct compare_spread {
@@ -81,6 +81,9 @@ struct compare_reference {
 
 /* Sorts the ratios.  */
 struct compare_reference compare_find_reference(struct compare_ratio *ratios, size_t count);
+
+/* Sorts the ratios by weight.  Returns how many of them compare_find_group() is to see.  */
+size_t compare_keep_largest(struct compare_ratio *ratios, size_t count);
 
 /* The logarithm of how much likelier all ratios are if others have that of a candidate beside the
  * reference, 15 % of them and four at least, than if none has (section 3.4).  The candidate's own
