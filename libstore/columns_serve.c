@@ -31,7 +31,7 @@ static enum store_status run(struct store *store, char *sql, struct store_error 
  * views.  */
 static enum store_status make_view(struct store *store, const char *name, struct store_error *error)
 {
-    char *start = sqlite3_mprintf("\nCREATE VIEW %s AS\n", name);
+    char *start = sqlite3_mprintf("\nCREATE VIEW %s AS", name);
     const char *at = start ? strstr(store_schema(), start) : NULL;
     enum store_status status;
 

@@ -40,6 +40,11 @@ for table in slice_data counter sched_slice thread_wait cpu_sample; do
     cmp -s a b || fail "$table: $(cat a b)"
 done
 
+# Each view on tables with columns reads these.
+left=$("$fxtq" --no-header mix.fxtq "SELECT name FROM main.sqlite_schema AS v WHERE type = 'view' AND name NOT IN (SELECT name FROM temp.sqlite_schema)
+    AND EXISTS (SELECT 1 FROM temp.sqlite_schema AS t WHERE replace(v.sql, char(10), ' ') || ' ' LIKE '%FROM ' || t.name || ' %')")
+[ -z "$left" ] || fail "views on the plain tables: $left"
+
 # The first rows by a column are chosen without sorting all, also if ids order equal ones.
 "$fxtq" --no-header spans.fxtq "EXPLAIN QUERY PLAN SELECT id FROM slice ORDER BY dur DESC, id LIMIT 10" >out
 grep -q 'SCAN slice VIRTUAL TABLE INDEX 0:L.*/-C+A' out || fail "longest slices, by id: $(cat out)"
