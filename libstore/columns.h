@@ -29,6 +29,7 @@
  *   columns_scan.c      rows without SQL
  *   columns_rows.c      the rows that a query wants
  *   columns_plan.c      what a virtual table can do for a query
+ *   columns_prepare.c   statements that want the smallest and largest values
  *   columns_args.c      arguments, with the texts of their keys
  *   columns_small.c     tracks, in memory
  *   columns_states.c    what threads did: intervals on a CPU, and of waiting

@@ -344,6 +344,62 @@ int columns_first(struct store_columns *columns, enum columns_table table,
     return code;
 }
 
+/* Whether a group may have the first row; of rows that are NULL, if those come first.  */
+static bool may_have_least(const struct reader *reader, const struct columns_group *group,
+                           bool nulls_first)
+{
+    const struct columns_range *range =
+        &reader->columns->sources[reader->table].ranges[reader->key->column];
+    const struct block_shape *shape = &group->shapes[reader->key->column];
+
+    if (nulls_first)
+        return (shape->flags & (BLOCK_HAS_NULLS | BLOCK_ALL_NULL)) != 0;
+    if (shape->flags & BLOCK_ALL_NULL)
+        return false;
+    return reader->key->is_descending ? shape->maximum == range->maximum
+                                      : shape->minimum == range->minimum;
+}
+
+/* A smaller key than *least, in the rows of a group that are not NULL, or that all count.  */
+static int find_least(struct reader *reader, const struct columns_group *group, uint64_t null_key,
+                      uint64_t *least, uint32_t *out)
+{
+    uint64_t key = 0;
+
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint32_t row = (uint32_t)group->first_row + i;
+        int code = read_key(reader, row, &key);
+
+        if (code != SQLITE_OK)
+            return code;
+        if (key < *least && key != null_key) {
+            *least = key;
+            *out = row;
+        }
+    }
+    return SQLITE_OK;
+}
+
+int columns_least(struct store_columns *columns, enum columns_table table,
+                  const struct columns_key *key, bool is_valued, uint32_t *out, bool *found)
+{
+    const struct columns_directory *directory = &columns->sources[table].directory;
+    bool nulls_first = columns->sources[table].ranges[key->column].has_nulls && !is_valued &&
+                       !key->is_descending;
+    uint64_t least = UINT64_MAX, best = !nulls_first && !key->is_descending, null_key = UINT64_MAX;
+    struct reader reader;
+    int code = SQLITE_OK;
+
+    start(&reader, columns, table, key);
+    if (is_valued)
+        null_key = key->is_descending ? reader.top : 0;
+    for (size_t i = 0; i < directory->count && least > best && code == SQLITE_OK; i++)
+        if (may_have_least(&reader, &directory->groups[i], nulls_first))
+            code = find_least(&reader, &directory->groups[i], null_key, &least, out);
+    *found = least < UINT64_MAX;
+    return code;
+}
+
 /* ---- Indexes ---- */
 
 /* Of a key, the digit that indexes have the ends of: as many bits as fit the bound, and as make

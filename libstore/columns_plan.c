@@ -10,11 +10,13 @@
  * a row.  */
 #define MOST_JOINED (INT64_C(8) << 20)
 
+_Static_assert(SERVED_MOST >= CONDITIONS_MOST + 2 + KEYS_MOST, "the text of a plan has room");
+
 struct plan {
     const struct columns_vtab *table;
     const struct columns_source *source;
     sqlite3_index_info *info;
-    char text[2 * (CONDITIONS_MOST + 2 + KEYS_MOST) + 2];
+    char text[2 * SERVED_MOST + 2]; /* as many columns, or conditions, LIMIT and OFFSET, and keys */
     int length;
     int arguments;
     unsigned conditions;
@@ -248,6 +250,40 @@ static bool is_equality(const struct plan *plan)
            (plan->table->integers >> (plan->text[1] - 'A') & 1);
 }
 
+/* Whether a column is one of integers, of which summaries of blocks have the extremes.  */
+static bool has_extremes(const struct plan *plan, int column)
+{
+    const struct served_column *is = &plan->table->served->columns[column];
+
+    return is->value == SERVED_ID ||
+           (is->value == SERVED_INTEGER && !plan->source->ranges[is->column].has_reals);
+}
+
+/* All rows, of which min() and max() are wanted.  */
+static bool take_extremes(struct plan *plan)
+{
+    const struct served_table *served = plan->table->served;
+    sqlite3_uint64 used = plan->info->colUsed;
+    int length = plan->length;
+
+    if (!plan->table->columns->plans_extremes || plan->info->nConstraint > 0 ||
+        plan->info->nOrderBy > 0 || served->has_args || served->has_states || served->is_small ||
+        !plan->source->is_there || used == 0 || used >> served->count)
+        return false;
+    plan->text[plan->length++] = '/';
+    for (int i = 0; i < (int)served->count; i++) {
+        if (!(used >> i & 1))
+            continue;
+        if (!has_extremes(plan, i)) {
+            plan->length = length;
+            return false;
+        }
+        add(plan, '^', i);
+    }
+    plan->info->idxNum = PLAN_EXTREMES;
+    return true;
+}
+
 static double cost(const struct plan *plan)
 {
     double rows = plan->tested > 0 ? plan->tested : plan->rows;
@@ -298,7 +334,7 @@ int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     code = count_rows(&plan);
     if (code == SQLITE_OK && take_id(&plan)) {
         plan.text[plan.length++] = '/';
-    } else if (code == SQLITE_OK) {
+    } else if (code == SQLITE_OK && !take_extremes(&plan)) {
         take_conditions(&plan);
         if (can_order(&plan))
             take_limit(&plan);

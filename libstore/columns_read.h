@@ -79,7 +79,8 @@ struct store_columns {
     sqlite3_stmt *argument; /* what `args` shows of an argument whose value is not in columns */
     bool was_looked;        /* at data_version */
     uint32_t data_version;
-    bool are_current; /* false: the plain tables answer */
+    bool are_current;    /* false: the plain tables answer */
+    bool plans_extremes; /* scans are planned for min() and max() (columns_prepare.c) */
     struct columns_source sources[COLUMNS_TABLES];
     struct columns_names names;
     bool has_names;
@@ -169,6 +170,12 @@ int columns_sort_all(struct store_columns *columns, enum columns_table table, ui
 /* The first *count rows (at most that many) in the order of key.  SQLite's code.  */
 int columns_first(struct store_columns *columns, enum columns_table table,
                   const struct columns_key *key, uint32_t *rows, size_t *count);
+
+/* The first row of all in the order of key, which is no text; with is_valued, of the rows that are
+ * not NULL.  Only blocks are read whose summaries say that they may have it.  *found is false if no
+ * row has a value.  SQLite's code.  */
+int columns_least(struct store_columns *columns, enum columns_table table,
+                  const struct columns_key *key, bool is_valued, uint32_t *out, bool *found);
 
 /* Whether there is an index of the column, or one may be made.  */
 bool columns_may_index(const struct store_columns *columns, enum columns_table table,

@@ -295,6 +295,42 @@ static int settle_in_list(struct columns_cursor *cursor)
     return SQLITE_OK;
 }
 
+static void own_list(struct columns_cursor *cursor, uint32_t *rows, size_t count)
+{
+    cursor->owned = rows;
+    cursor->owned_bytes = count * sizeof *rows;
+    cursor_table(cursor)->columns->list_bytes += cursor->owned_bytes;
+    cursor->list = rows;
+    cursor->count = count;
+}
+
+/* All rows in the order of a key.  */
+static int sort_whole(struct columns_cursor *cursor, const struct columns_key *key)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    size_t count = (size_t)cursor->source->directory.rows;
+    uint32_t *rows = malloc(count * sizeof *rows);
+
+    if (!rows)
+        return SQLITE_NOMEM;
+    own_list(cursor, rows, count);
+    return columns_sort_all(table->columns, table->served->table, rows, key);
+}
+
+/* After the first row.  */
+static int sort_rest(struct columns_cursor *cursor)
+{
+    uint32_t first = cursor->owned[0];
+    int code;
+
+    cursor->has_rest = false;
+    drop_list(cursor);
+    code = sort_whole(cursor, &cursor->key);
+    if (code == SQLITE_OK && cursor->list[0] != first)
+        code = SQLITE_CORRUPT_VTAB; /* summaries are not those of their blocks */
+    return code;
+}
+
 static int next_plain(struct columns_cursor *cursor)
 {
     int code = sqlite3_step(cursor->plain);
@@ -324,8 +360,10 @@ int rows_next(struct columns_cursor *cursor)
     if (cursor_table(cursor)->served->is_small)
         return small_next(cursor);
     if (cursor->list) {
+        int code = cursor->has_rest ? sort_rest(cursor) : SQLITE_OK;
+
         cursor->at++;
-        return settle_in_list(cursor);
+        return code == SQLITE_OK ? settle_in_list(cursor) : code;
     }
     cursor->row += cursor->step;
     return rows_settle(cursor);
@@ -342,6 +380,7 @@ void rows_release(struct columns_cursor *cursor)
     cursor->left = 0;
     cursor->list = NULL;
     cursor->count = cursor->at = 0;
+    cursor->has_rest = false;
     cursor->condition_count = 0;
     cursor->tested = 0;
     cursor->first = cursor->limit = 0;
@@ -694,40 +733,120 @@ static int gather(struct columns_cursor *cursor, uint32_t **rows, size_t *count)
     return code;
 }
 
-static int start_sorted(struct columns_cursor *cursor, const struct wanted *wanted)
+/* All rows by one key: most often, min() and max() want but the first one, and the summaries of
+ * blocks say where it is.  The others are sorted when they are asked for.  */
+static int start_whole(struct columns_cursor *cursor, const struct columns_key *key)
 {
     struct columns_vtab *table = cursor_table(cursor);
-    const struct columns_directory *directory =
-        &table->columns->sources[table->served->table].directory;
-    uint32_t *rows = NULL;
-    size_t count = 0;
+    uint32_t *rows;
+    bool found = false;
     int code;
 
-    count = wanted->key_count == 1 ? rows_wanted(wanted, directory->rows) : 0;
-    if (count > 0) {
-        rows = malloc((count + 1) * sizeof *rows);
-        code = rows
-                   ? columns_first(table->columns, table->served->table, wanted->keys, rows, &count)
-                   : SQLITE_NOMEM;
-    } else if (wanted->key_count == 1 && cursor->condition_count == 0 && cursor->from == 0 &&
-               cursor->to == directory->rows && directory->rows > 0) {
-        count = (size_t)directory->rows;
-        rows = malloc(count * sizeof *rows);
-        code = rows ? columns_sort_all(table->columns, table->served->table, rows, wanted->keys)
-                    : SQLITE_NOMEM;
-    } else {
-        code = gather(cursor, &rows, &count);
-        if (code == SQLITE_OK && count > 0)
-            code = columns_sort(table->columns, table->served->table, rows, count, wanted->keys,
-                                wanted->key_count);
+    if (key->text >= 0)
+        return sort_whole(cursor, key);
+    rows = malloc(sizeof *rows);
+    if (!rows)
+        return SQLITE_NOMEM;
+    code = columns_least(table->columns, table->served->table, key, false, rows, &found);
+    own_list(cursor, rows, 1);
+    if (code != SQLITE_OK || found) {
+        cursor->has_rest = found;
+        cursor->key = *key;
+        return code;
     }
-    cursor->owned = rows;
-    cursor->owned_bytes = count * sizeof *rows;
-    table->columns->list_bytes += cursor->owned_bytes;
-    cursor->list = rows;
-    cursor->count = count;
+    drop_list(cursor); /* all rows are NULL */
+    return sort_whole(cursor, key);
+}
+
+/* The first rows by one key: *count of them at most.  */
+static int start_first(struct columns_cursor *cursor, const struct columns_key *key, size_t count)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    uint32_t *rows = malloc((count + 1) * sizeof *rows);
+    int code;
+
+    if (!rows)
+        return SQLITE_NOMEM;
+    code = columns_first(table->columns, table->served->table, key, rows, &count);
+    own_list(cursor, rows, count);
+    return code;
+}
+
+/* The rows that pass, by all keys.  */
+static int start_passing(struct columns_cursor *cursor, const struct wanted *wanted)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    uint32_t *rows = NULL;
+    size_t count = 0;
+    int code = gather(cursor, &rows, &count);
+
+    if (code == SQLITE_OK && count > 0)
+        code = columns_sort(table->columns, table->served->table, rows, count, wanted->keys,
+                            wanted->key_count);
+    own_list(cursor, rows, count);
+    return code;
+}
+
+static int start_sorted(struct columns_cursor *cursor, const struct wanted *wanted)
+{
+    int64_t rows = cursor->source->directory.rows;
+    size_t count = wanted->key_count == 1 ? rows_wanted(wanted, rows) : 0;
+    int code;
+
+    if (count > 0)
+        code = start_first(cursor, wanted->keys, count);
+    else if (wanted->key_count == 1 && cursor->condition_count == 0 && cursor->from == 0 &&
+             cursor->to == rows && rows > 0)
+        code = start_whole(cursor, wanted->keys);
+    else
+        code = start_passing(cursor, wanted);
     cursor->at = 0;
     cursor->tested = 0;
+    cursor->at_end = cursor->count == 0;
+    return code == SQLITE_OK && cursor->count > 0 ? settle_in_list(cursor) : code;
+}
+
+/* Add the rows that have the smallest and the largest value of a column, if any.  */
+static int add_extremes(struct columns_cursor *cursor, const struct served_column *column,
+                        uint32_t *rows, size_t *count)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    struct columns_key key = { .column = column->column, .text = -1 };
+    bool found = true;
+    int code = SQLITE_OK;
+
+    if (column->value == SERVED_ID && cursor->to > 0) {
+        rows[(*count)++] = 0;
+        rows[(*count)++] = (uint32_t)cursor->to - 1;
+    }
+    if (column->value == SERVED_ID)
+        return SQLITE_OK;
+    for (int i = 0; i < 2 && code == SQLITE_OK && found; i++) {
+        key.is_descending = i == 1;
+        code = columns_least(table->columns, table->served->table, &key, true, &rows[*count],
+                             &found);
+        *count += found;
+    }
+    return code;
+}
+
+/* Rows among which the smallest and largest values of columns are.  *is_plain: a column has other
+ * values than integers since the statement was prepared.  */
+static int start_extremes(struct columns_cursor *cursor, const char *text, bool *is_plain)
+{
+    const struct served_table *served = cursor_table(cursor)->served;
+    uint32_t *rows = malloc((size_t)2 * SERVED_MOST * sizeof *rows);
+    size_t count = 0;
+    int code = rows ? SQLITE_OK : SQLITE_NOMEM;
+
+    cursor->to = cursor->source->directory.rows;
+    for (; *text && code == SQLITE_OK; text += 2) {
+        const struct served_column *column = &served->columns[text[1] - 'A'];
+
+        *is_plain |= cursor->source->ranges[column->column].has_reals;
+        code = add_extremes(cursor, column, rows, &count);
+    }
+    own_list(cursor, rows, count);
     cursor->at_end = count == 0;
     return code == SQLITE_OK && count > 0 ? settle_in_list(cursor) : code;
 }
@@ -791,6 +910,7 @@ int rows_start(struct columns_cursor *cursor, int plan, const char *text, int ar
 {
     struct columns_vtab *table = cursor_table(cursor);
     struct columns_source *source;
+    const char *plain = plan == PLAN_EXTREMES ? "/" : text;
     bool is_plain = false;
     int code = SQLITE_OK;
 
@@ -811,12 +931,15 @@ int rows_start(struct columns_cursor *cursor, int plan, const char *text, int ar
     if (code != SQLITE_OK)
         return code;
     if (!table->columns->are_current || !source->is_there)
-        return start_plain(cursor, text, argc, argv);
+        return start_plain(cursor, plain, argc, argv);
     if (plan == PLAN_ID)
         return start_id(cursor, argv[0]);
-    code = start_columns(cursor, plan, text, argv, &is_plain);
+    if (plan == PLAN_EXTREMES)
+        code = start_extremes(cursor, text + 1, &is_plain);
+    else
+        code = start_columns(cursor, plan, text, argv, &is_plain);
     if (code != SQLITE_OK || !is_plain)
         return code;
     rows_release(cursor);
-    return start_plain(cursor, text, argc, argv);
+    return start_plain(cursor, plain, argc, argv);
 }

@@ -7,9 +7,15 @@
     {                                           \
         name, "INTEGER", SERVED_INTEGER, column \
     }
-#define ID(name)                      \
-    {                                 \
-        name, "INTEGER", SERVED_ID, 0 \
+/* As in the plain table, no row is NULL: then SQLite asks for the order in which min() comes first.
+ */
+#define WHOLE(name, column)                              \
+    {                                                    \
+        name, "INTEGER NOT NULL", SERVED_INTEGER, column \
+    }
+#define ID(name)                               \
+    {                                          \
+        name, "INTEGER NOT NULL", SERVED_ID, 0 \
     }
 
 #define TEXT(name, column)                \
@@ -23,12 +29,12 @@ const struct served_table served_tables[] = {
       .has_names = true,
       .count = 14,
       .columns = { ID("id"),
-                   INTEGER("ts", 0),
-                   INTEGER("dur", 1),
-                   INTEGER("track_id", 2),
+                   WHOLE("ts", 0),
+                   WHOLE("dur", 1),
+                   WHOLE("track_id", 2),
                    { "category", "TEXT", SERVED_CATEGORY, 3 },
                    { "name", "TEXT", SERVED_NAME, 3 },
-                   INTEGER("depth", 4),
+                   WHOLE("depth", 4),
                    INTEGER("parent_id", 5),
                    INTEGER("arg_set_id", 6),
                    { "type", "TEXT", SERVED_TYPE, 0 },
@@ -39,33 +45,32 @@ const struct served_table served_tables[] = {
     { .name = "slice_data",
       .table = COLUMNS_SLICE,
       .count = 11,
-      .columns = { ID("id"), INTEGER("ts", 0), INTEGER("dur", 1), INTEGER("track_id", 2),
-                   INTEGER("name_id", 3), INTEGER("depth", 4), INTEGER("parent_id", 5),
-                   INTEGER("arg_set_id", 6), INTEGER("instant", 7), INTEGER("async_id", 8),
+      .columns = { ID("id"), WHOLE("ts", 0), WHOLE("dur", 1), WHOLE("track_id", 2),
+                   WHOLE("name_id", 3), WHOLE("depth", 4), INTEGER("parent_id", 5),
+                   INTEGER("arg_set_id", 6), WHOLE("instant", 7), INTEGER("async_id", 8),
                    INTEGER("scope", 9) } },
     { .name = "counter",
       .table = COLUMNS_COUNTER,
       .count = 4,
       .columns = { ID("id"),
-                   INTEGER("ts", 0),
-                   INTEGER("track_id", 1),
+                   WHOLE("ts", 0),
+                   WHOLE("track_id", 1),
                    { "value", "", SERVED_NUMBER, 2 } } },
     { .name = "sched_slice",
       .table = COLUMNS_SCHED,
       .count = 7,
-      .columns = { ID("id"), INTEGER("ts", 0), INTEGER("dur", 1), INTEGER("cpu", 2),
-                   INTEGER("utid", 3), TEXT("end_state", 4), INTEGER("priority", 5) } },
+      .columns = { ID("id"), WHOLE("ts", 0), WHOLE("dur", 1), WHOLE("cpu", 2), WHOLE("utid", 3),
+                   TEXT("end_state", 4), INTEGER("priority", 5) } },
     { .name = "thread_wait",
       .table = COLUMNS_WAIT,
       .count = 6,
-      .columns = { ID("id"), INTEGER("ts", 0), INTEGER("dur", 1), INTEGER("utid", 2),
-                   TEXT("state", 3), INTEGER("waker_utid", 4) } },
+      .columns = { ID("id"), WHOLE("ts", 0), WHOLE("dur", 1), WHOLE("utid", 2), TEXT("state", 3),
+                   INTEGER("waker_utid", 4) } },
     { .name = "cpu_sample",
       .table = COLUMNS_SAMPLE,
       .count = 7,
-      .columns = { ID("id"), INTEGER("ts", 0), INTEGER("cpu", 1), INTEGER("utid", 2),
-                   INTEGER("callsite_id", 3), INTEGER("weight", 4),
-                   INTEGER("sample_type_id", 5) } },
+      .columns = { ID("id"), WHOLE("ts", 0), INTEGER("cpu", 1), WHOLE("utid", 2),
+                   WHOLE("callsite_id", 3), INTEGER("weight", 4), WHOLE("sample_type_id", 5) } },
     { .name = "args",
       .table = COLUMNS_ARG,
       .has_args = true,
@@ -94,7 +99,7 @@ const struct served_table served_tables[] = {
       .table = COLUMNS_TABLES,
       .is_small = true,
       .count = 8,
-      .columns = { ID("id"), INTEGER("capture_id", 1), TEXT("type", 2), TEXT("name", 3),
+      .columns = { ID("id"), WHOLE("capture_id", 1), TEXT("type", 2), TEXT("name", 3),
                    TEXT("category", 4), INTEGER("upid", 5), INTEGER("utid", 6),
                    INTEGER("cookie", 7) } },
 };

@@ -64,8 +64,9 @@ struct columns_vtab {
  * '(' for <=, 'L' for LIMIT, 'O' for OFFSET) and a column ('A' + its number); then '/'; then two
  * for each key that rows are ordered by, '+' or '-' and a column.  idxNum is PLAN_ID for one
  * argument that is the id, and PLAN_EQUAL for one that a column of integers equals, without keys.
- */
-enum { PLAN_ROWS, PLAN_ID, PLAN_EQUAL };
+ * PLAN_EXTREMES has no arguments, and in place of keys a '^' and a column for each one that is
+ * used: rows among which the smallest and the largest values of these columns are.  */
+enum { PLAN_ROWS, PLAN_ID, PLAN_EQUAL, PLAN_EXTREMES };
 
 int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 
@@ -115,6 +116,8 @@ struct columns_cursor {
     uint32_t *owned;      /* for free() */
     size_t owned_bytes;   /* of it, in columns->list_bytes */
     size_t at, count;
+    bool has_rest; /* all rows are wanted by `key`, and the list has but the first one */
+    struct columns_key key;
 
     sqlite3_stmt *plain; /* or those of the plain table, which is not NULL then */
 

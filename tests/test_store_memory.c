@@ -109,12 +109,11 @@ static void make_slices(void)
 
 /* ---- What is asked ---- */
 
-/* The rows of sql in text, or what went wrong; no assertions inside.  */
-static int ask(sqlite3 *db, const char *sql, char text[4096])
+/* The rows of a statement in text, or what went wrong; no assertions inside.  The statement is
+ * finalized.  */
+static int read_all(sqlite3 *db, sqlite3_stmt *statement, int code, char text[4096])
 {
-    sqlite3_stmt *statement = NULL;
     size_t length = 0;
-    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
 
     text[0] = 0;
     while (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -131,6 +130,24 @@ static int ask(sqlite3 *db, const char *sql, char text[4096])
     }
     (void)sqlite3_finalize(statement);
     return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+static int ask(sqlite3 *db, const char *sql, char text[4096])
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+
+    return read_all(db, statement, code, text);
+}
+
+/* As fxtq asks.  */
+static int ask_store(struct store *store, const char *sql, char text[4096])
+{
+    sqlite3_stmt *statement = NULL;
+    const char *rest = NULL;
+    int code = store_prepare(store, sql, &statement, &rest);
+
+    return read_all(store_sqlite(store), statement, code, text);
 }
 
 static const char *const questions[] = {
@@ -219,6 +236,8 @@ static const char *const column_questions[] = {
     "SELECT s.id, t.* FROM track AS t JOIN slice AS s ON s.track_id = t.id ORDER BY s.ts, s.id",
     "SELECT t.*, s.* FROM thread AS t JOIN thread_state AS s USING (utid) ORDER BY s.id",
     "SELECT * FROM callsite_counts WHERE tid = 2",
+    "SELECT min(ts), max(ts), max(parent_id) FROM slice",
+    "SELECT max(ts), id FROM slice",
 };
 
 static struct store *open_served(void)
@@ -251,7 +270,7 @@ START_TEST(columns_answer_or_say_that_memory_is_short)
 
         store = open_served();
         allocation_fail_at(n);
-        code = ask(store_sqlite(store), column_questions[_i], text);
+        code = ask_store(store, column_questions[_i], text);
         asked = allocation_count();
         allocation_fail_at(0);
         ck_assert_msg(code == SQLITE_OK || (code & 0xff) == SQLITE_NOMEM ||

@@ -279,6 +279,7 @@ static enum cli_exit ask_store(struct query *query, struct source *source)
         status = cli_output_open(&output, NULL);
     if (status != CLI_OK)
         return status;
+    query->session.store = source->store;
     query->session.db = store_sqlite(source->store);
     query->session.output = &output;
     status = session_start(&query->session);

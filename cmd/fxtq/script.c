@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <fxt/store.h>
+
 #include "base/width.h"
 #include "cmd/cli/near.h"
 #include "cmd/fxtq/sql_session.h"
@@ -319,7 +321,7 @@ static enum cli_exit run_next(struct session *session, const char *sql, const ch
 
     session->denied[0] = '\0';
     session->preparing = true;
-    code = sqlite3_prepare_v2(session->db, start, -1, &statement, next);
+    code = store_prepare(session->store, start, &statement, next);
     session->preparing = false;
     if (code != SQLITE_OK)
         status = fail_at(session, code, sql, start, name);

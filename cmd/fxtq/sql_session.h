@@ -17,7 +17,8 @@
 #include "cmd/fxtq/format/row_format.h"
 
 struct session {
-    sqlite3 *db; /* borrowed */
+    struct store *store; /* borrowed */
+    sqlite3 *db;         /* its connection */
     bool write;
     double timeout_s;            /* of each statement; 0: none */
     struct cli_texts parameters; /* "NAME=VALUE", for :NAME, @NAME and $NAME */

@@ -83,6 +83,7 @@ struct store_error {
 
 struct store;
 struct sqlite3;
+struct sqlite3_stmt;
 
 /* The value of SQLite's application_id ("FXTQ"), and the version of the schema in user_version.  */
 #define STORE_APPLICATION_ID 0x46585451
@@ -193,6 +194,14 @@ STORE_API enum store_status store_serve_columns(struct store *store, struct stor
  * STORE_CORRUPT, STORE_IO or STORE_NO_MEMORY.  */
 STORE_API enum store_status store_make_columns(struct store *store, bool *out,
                                                struct store_error *error);
+
+/* Prepare the first statement of sql on the connection of store_sqlite(), as sqlite3_prepare_v2()
+ * does.  If the store's columns are served, a statement that wants nothing of a table but the
+ * smallest and the largest values of columns of integers, by several min() and max(), reads only
+ * the blocks that have them.  sql ends with NUL; *rest is set to the next statement.  Returns
+ * SQLite's code; the caller finalizes *out.  */
+STORE_API int store_prepare(struct store *store, const char *sql, struct sqlite3_stmt **out,
+                            const char **rest);
 
 /* The number of blocks of columns that were damaged, so that the plain tables answered.  */
 STORE_API uint64_t store_columns_damaged(const struct store *store);

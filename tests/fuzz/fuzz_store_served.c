@@ -27,6 +27,10 @@ static const char *const queries[] = {
     "SELECT d.* FROM slice AS s, descendants(s.id) AS d",
     "SELECT a.* FROM slice AS s, ancestors(s.id) AS a, slice_at(s.ts, 1)",
     "SELECT * FROM intervals_intersect('thread_state', 'slice')",
+    "SELECT min(ts), max(ts), max(parent_id), min(id) FROM slice",
+    "SELECT max(cpu) - min(cpu), max(utid) FROM sched_slice",
+    "SELECT max(arg_set_id), (SELECT min(dur) FROM slice) FROM slice",
+    "SELECT id FROM slice_data ORDER BY async_id DESC",
 };
 
 /* A store without a name, with columns of its rows.  */
@@ -131,9 +135,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     HOLD(store_serve_columns(store, NULL) == STORE_OK && store->serving);
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
         sqlite3_stmt *statement = NULL;
+        const char *rest = NULL;
 
-        HOLD(sqlite3_prepare_v2(store_sqlite(store), queries[i], -1, &statement, NULL) ==
-             SQLITE_OK);
+        HOLD(store_prepare(store, queries[i], &statement, &rest) == SQLITE_OK);
         (void)fuzz_run(store_sqlite(store), statement);
     }
     store_close(store);

@@ -324,7 +324,8 @@ static enum cli_exit run(struct settings *settings, struct session *session, str
 static enum cli_exit run_on_store(struct settings *settings, struct source *source)
 {
     struct cli_output output;
-    struct session session = { .db = store_sqlite(source->store),
+    struct session session = { .store = source->store,
+                               .db = store_sqlite(source->store),
                                .timeout_s = settings->timeout_s,
                                .output = &output };
     enum cli_exit status = cli_output_open(&output, NULL);
