@@ -7,7 +7,7 @@
 #define DIGIT_BITS      11u
 #define LONG_DIGIT_BITS 16u
 #define MOST_DIGITS     6u
-/* Of an index: 32 MB.  */
+/* Places of keys, or of their upper bits: 32 MB.  */
 #define MOST_ENDS ((uint64_t)1 << 23)
 
 /* Reads one column, row by row.  */
@@ -264,6 +264,30 @@ static int sort_digits(struct reader *reader, uint32_t *rows, const uint32_t *en
     return code;
 }
 
+/* How many bits of keys from 0 to top do not fit a number of places that makes sense for the number
+ * of rows.  */
+static unsigned places_shift(uint64_t top, int64_t rows)
+{
+    uint64_t most = 4 * (uint64_t)rows + 1024;
+    unsigned shift = 0;
+
+    most = most < MOST_ENDS ? most : MOST_ENDS;
+    while (top >> shift >= most)
+        shift++;
+    return shift;
+}
+
+/* Each key has its place.  */
+static int sort_at_once(struct reader *reader, uint32_t *rows, size_t row_count)
+{
+    size_t keys = (size_t)reader->top + 1;
+    uint32_t *ends = calloc(keys, sizeof *ends);
+    int code = ends ? put_by_digit(reader, rows, row_count, keys, 0, ends) : SQLITE_NOMEM;
+
+    free(ends);
+    return code;
+}
+
 int columns_sort_all(struct store_columns *columns, enum columns_table table, uint32_t *rows,
                      const struct columns_key *key)
 {
@@ -275,6 +299,8 @@ int columns_sort_all(struct store_columns *columns, enum columns_table table, ui
 
     columns_make_room_for(columns, row_count * sizeof *rows);
     start(&reader, columns, table, key);
+    if (places_shift(reader.top, columns->sources[table].directory.rows) == 0)
+        return sort_at_once(&reader, rows, row_count);
     if (!make_counts(&counts, reader.top))
         return SQLITE_NOMEM;
     shift = (counts.digits - 1) * counts.bits;
@@ -408,12 +434,8 @@ static unsigned index_shift(const struct columns_source *source, unsigned column
 {
     const struct columns_range *range = &source->ranges[column];
     uint64_t top = (uint64_t)range->maximum - (uint64_t)range->minimum + 1;
-    uint64_t most = 4 * (uint64_t)source->directory.rows + 1024;
-    unsigned shift = 0;
+    unsigned shift = places_shift(top, source->directory.rows);
 
-    most = most < MOST_ENDS ? most : MOST_ENDS;
-    while (top >> shift >= most)
-        shift++;
     *digits = (size_t)(top >> shift) + 1;
     return shift;
 }

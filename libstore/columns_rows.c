@@ -273,28 +273,6 @@ static void drop_list(struct columns_cursor *cursor)
     cursor->owned_bytes = 0;
 }
 
-/* The next row of the list that passes.  */
-static int settle_in_list(struct columns_cursor *cursor)
-{
-    for (; cursor->at < cursor->count; cursor->at++) {
-        int code;
-
-        cursor->row = cursor->list[cursor->at];
-        if (cursor->row < cursor->first || cursor->row >= cursor->limit)
-            enter_group(cursor);
-        if (cursor->tested == 0)
-            return SQLITE_OK;
-        code = view_tested(cursor);
-        if (code != SQLITE_OK)
-            return code;
-        if (passes_all(cursor))
-            return SQLITE_OK;
-    }
-    cursor->at_end = true;
-    drop_list(cursor); /* the query may last */
-    return SQLITE_OK;
-}
-
 static void own_list(struct columns_cursor *cursor, uint32_t *rows, size_t count)
 {
     cursor->owned = rows;
@@ -317,6 +295,8 @@ static int sort_whole(struct columns_cursor *cursor, const struct columns_key *k
     return columns_sort_all(table->columns, table->served->table, rows, key);
 }
 
+static int settle_in_list(struct columns_cursor *cursor);
+
 /* After the first row.  */
 static int sort_rest(struct columns_cursor *cursor)
 {
@@ -328,7 +308,32 @@ static int sort_rest(struct columns_cursor *cursor)
     code = sort_whole(cursor, &cursor->key);
     if (code == SQLITE_OK && cursor->list[0] != first)
         code = SQLITE_CORRUPT_VTAB; /* summaries are not those of their blocks */
-    return code;
+    cursor->at = 1;
+    return code == SQLITE_OK ? settle_in_list(cursor) : code;
+}
+
+/* The next row of the list that passes.  */
+static int settle_in_list(struct columns_cursor *cursor)
+{
+    for (; cursor->at < cursor->count; cursor->at++) {
+        int code;
+
+        cursor->row = cursor->list[cursor->at];
+        if (cursor->row < cursor->first || cursor->row >= cursor->limit)
+            enter_group(cursor);
+        if (cursor->tested == 0)
+            return SQLITE_OK;
+        code = view_tested(cursor);
+        if (code != SQLITE_OK)
+            return code;
+        if (passes_all(cursor))
+            return SQLITE_OK;
+    }
+    if (cursor->has_rest)
+        return sort_rest(cursor);
+    cursor->at_end = true;
+    drop_list(cursor); /* the query may last */
+    return SQLITE_OK;
 }
 
 static int next_plain(struct columns_cursor *cursor)
@@ -360,10 +365,8 @@ int rows_next(struct columns_cursor *cursor)
     if (cursor_table(cursor)->served->is_small)
         return small_next(cursor);
     if (cursor->list) {
-        int code = cursor->has_rest ? sort_rest(cursor) : SQLITE_OK;
-
         cursor->at++;
-        return code == SQLITE_OK ? settle_in_list(cursor) : code;
+        return settle_in_list(cursor);
     }
     cursor->row += cursor->step;
     return rows_settle(cursor);

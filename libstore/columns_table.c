@@ -382,17 +382,28 @@ static int result_of_row(struct columns_cursor *cursor, sqlite3_context *context
     return result_of_block(cursor, context, is);
 }
 
-/* Most columns of most rows are integers: they take the short way.  */
+/* Most columns of most rows are integers or names: they take the short way.  */
 int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
 {
     struct columns_cursor *cursor = (struct columns_cursor *)base;
+    const struct served_column *is = &cursor_table(cursor)->served->columns[number];
 
     if (cursor->integers >> number & 1) {
-        const struct block *block =
-            &cursor->blocks[cursor_table(cursor)->served->columns[number].column];
+        const struct block *block = &cursor->blocks[is->column];
+        unsigned at = cursor_at(cursor);
 
         if (block->bytes && !(block->flags & BLOCK_HAS_OTHERS)) {
-            sqlite3_result_int64(context, block_value(block, cursor_at(cursor)));
+            if (!block->nulls || !block_bit(block->nulls, at))
+                sqlite3_result_int64(context, block_value(block, at));
+            return SQLITE_OK;
+        }
+    } else if (cursor->integers && is->value == SERVED_NAME) {
+        const struct block *block = &cursor->blocks[is->column];
+        unsigned at = cursor_at(cursor);
+
+        if (block->bytes && !block_is_null(block, at)) {
+            result_name(context, &cursor_table(cursor)->columns->names, COLUMNS_NAME,
+                        block_value(block, at));
             return SQLITE_OK;
         }
     }

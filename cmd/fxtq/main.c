@@ -1,4 +1,6 @@
 /* fxtq - keep captures in a store, and ask it anything.  Finds the command and calls it.  */
+#include <sqlite3.h>
+
 #include "cmd/fxtq/fxtq.h"
 #include "cmd/fxtq/query_command.h"
 
@@ -40,5 +42,6 @@ enum cli_exit fxtq_complain(const char *path, const struct store_error *error)
 int main(int argc, char **argv)
 {
     (void)argc;
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* each allocation would take a lock */
     return cli_main(&fxtq_program, argv);
 }

@@ -29,8 +29,8 @@ enum block_flags {
     BLOCK_IS_SORTED = 16, /* no NULL, and no value is less than the one before */
 };
 
-/* Rows that are no integers.  */
-#define BLOCK_HAS_OTHERS (BLOCK_HAS_NULLS | BLOCK_ALL_NULL | BLOCK_ALL_REAL | BLOCK_HAS_REALS)
+/* Rows that are neither integers nor NULL among others.  */
+#define BLOCK_HAS_OTHERS (BLOCK_ALL_NULL | BLOCK_ALL_REAL | BLOCK_HAS_REALS)
 
 enum block_type { BLOCK_NULL, BLOCK_INTEGER, BLOCK_REAL };
 
