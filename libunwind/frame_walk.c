@@ -1,5 +1,6 @@
 /* frame_walk.c - from frame to frame.  */
 #include "libunwind/unwind_internal.h"
+#include "libunwind/x86_code.h"
 
 #include <endian.h>
 #include <stdlib.h>
@@ -15,21 +16,31 @@ struct remembered {
     uint32_t rule;
 };
 
-/* A way on which code of no object returns.  It holds as long as the code around it is the
+/* How well the stack confirms a path.  */
+enum proof {
+    PROOF_NONE,
+    PROOF_CODE, /* there is an address of code */
+    PROOF_CALL, /* there is one that follows a call */
+};
+
+/* A way on which code without tables returns.  It holds as long as the code around it is the
  * same.  */
-#define WAY_BITS 10
+#define WAY_BITS  10
+#define WAY_TRIES 4 /* searches for a better one */
 
 struct remembered_way {
     uint64_t address;
     size_t size; /* of code; 0: none is remembered */
     uint8_t code[RETURN_LINE];
     struct return_path path;
-    bool is_known; /* else there is no way */
+    enum proof proof;  /* that it had when it was found */
+    unsigned searches; /* so far */
+    bool halts;        /* there is no way, and no caller */
 };
 
 struct unwind_walker {
     struct remembered kept[1 << MEMORY_BITS];
-    struct remembered_way *ways;  /* owned; NULL until code of no object is met */
+    struct remembered_way *ways;  /* owned; NULL until code without tables is met */
     struct return_search *search; /* owned; likewise */
 };
 
@@ -385,7 +396,7 @@ static enum step step_by_pointer(struct walk *walk)
     return STEP_DONE;
 }
 
-/* ---- Code of no object ---- */
+/* ---- Code without tables ---- */
 
 /* Room for what is remembered.  NULL: no memory.  */
 static struct remembered_way *way_of(struct unwind_walker *walker, uint64_t pc)
@@ -399,17 +410,124 @@ static struct remembered_way *way_of(struct unwind_walker *walker, uint64_t pc)
     return &walker->ways[pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - WAY_BITS)];
 }
 
+/* False: it is not known.  */
+static bool base_of(struct walk *walk, const struct return_base *base, uint64_t *out)
+{
+    unsigned number = base->is_frame ? walk->machine->frame_pointer : walk->machine->stack_pointer;
+
+    *out = walk->registers[number];
+    return is_known(walk, number) &&
+           (!base->is_loaded || read_word(walk, *out + (uint64_t)base->place, out));
+}
+
+static bool value_of(struct walk *walk, const struct return_value *value, uint64_t *out)
+{
+    uint64_t base;
+
+    switch (value->kind) {
+    case RETURN_SAME:
+        *out = walk->registers[value->number];
+        return is_known(walk, value->number);
+    case RETURN_VALUE:
+        *out = base_of(walk, &value->base, &base) ? base + (uint64_t)value->offset : 0;
+        return *out != 0;
+    case RETURN_SAVED:
+        return base_of(walk, &value->base, &base) &&
+               read_word(walk, base + (uint64_t)value->offset, out);
+    case RETURN_UNKNOWN:
+        break;
+    }
+    return false;
+}
+
+/* Whether the bytes before an address are a call.  */
+static bool follows_call(const struct walk *walk, uint64_t address)
+{
+    uint8_t bytes[X86_CALL_MOST];
+    size_t got = walk->map->read_code(walk->map->context, address - sizeof bytes, bytes,
+                                      sizeof bytes);
+
+    return got == sizeof bytes && x86_code_ends_in_call(bytes);
+}
+
+/* Where the return address is, by a path.  False: the path leads nowhere.  */
+static bool place_of_return(struct walk *walk, const struct return_path *path, uint64_t *place)
+{
+    uint64_t before = stack_pointer(walk);
+
+    return value_of(walk, &path->back, place) && *place >= before && *place - before <= MAX_FRAME &&
+           *place % 8 == 0;
+}
+
+/* A path that leads behind the copy of the stack is believed.  */
+static enum proof prove(struct walk *walk, const struct return_path *path)
+{
+    struct unwind_place place = { .kind = UNWIND_PLACE_NOTHING };
+    uint64_t pointer, pc;
+
+    walk->ran_short = false;
+    if (!place_of_return(walk, path, &pointer) || !read_word(walk, pointer, &pc))
+        return walk->ran_short && !path->is_guess ? PROOF_CALL : PROOF_NONE;
+    walk->map->find(walk->map->context, pc - 1, &place);
+    if (place.kind != UNWIND_PLACE_NOTHING && follows_call(walk, pc))
+        return PROOF_CALL;
+    /* Interpreters push return addresses, and the outermost function may return to zero.  */
+    return (place.kind != UNWIND_PLACE_NOTHING || pc == 0) && !path->is_guess &&
+                   walk->place.kind == UNWIND_PLACE_OTHER
+               ? PROOF_CODE
+               : PROOF_NONE;
+}
+
+static bool is_called(void *judge, const struct return_path *path)
+{
+    return prove(judge, path) == PROOF_CALL;
+}
+
+static bool is_code_there(void *judge, const struct return_path *path)
+{
+    return prove(judge, path) >= PROOF_CODE;
+}
+
+/* A path that is proven, or else one that may be.  */
+static void search_way(struct walk *walk, struct remembered_way *way)
+{
+    struct return_code code = { .read = walk->map->read_code,
+                                .context = walk->map->context,
+                                .start = walk->place.start,
+                                .limit = walk->place.limit,
+                                .accepts = is_called,
+                                .judge = walk };
+    struct return_search *search = walk->walker->search;
+    enum return_result result;
+    struct return_path path;
+
+    way->searches++;
+    result = return_path_find(search, &code, walk->pc, &path);
+    if (result == RETURN_FOUND) {
+        way->path = path;
+        way->proof = PROOF_CALL;
+        return;
+    }
+    way->halts = result == RETURN_HALTS;
+    if (way->proof != PROOF_NONE || walk->place.kind != UNWIND_PLACE_OTHER)
+        return;
+    code.accepts = is_code_there;
+    if (return_path_find(search, &code, walk->pc, &path) == RETURN_FOUND) {
+        way->path = path;
+        way->proof = PROOF_CODE;
+    }
+}
+
 /* The way on which the code at the program counter returns; NULL: none is seen.  False: no
  * memory.  */
-static bool find_way(const struct walk *walk, const struct return_path **out)
+static bool find_way(struct walk *walk, const struct remembered_way **out)
 {
     const struct unwind_map *map = walk->map;
-    const struct return_code code = { map->read_code, map->context, walk->place.start,
-                                      walk->place.limit };
     uint8_t bytes[RETURN_LINE];
     size_t size = map->read_code(map->context, walk->pc & ~(uint64_t)(RETURN_LINE - 1), bytes,
                                  sizeof bytes);
     struct remembered_way *way;
+    uint64_t depth = walk->stack->depth_bytes;
 
     *out = NULL;
     if (size == 0 || size > sizeof bytes)
@@ -418,52 +536,28 @@ static bool find_way(const struct walk *walk, const struct return_path **out)
     if (!way)
         return false;
     if (way->address != walk->pc || way->size != size || memcmp(way->code, bytes, size) != 0) {
-        way->address = walk->pc;
-        way->size = size;
+        *way = (struct remembered_way){ .address = walk->pc, .size = size };
         memcpy(way->code, bytes, size);
-        way->is_known = return_path_find(walk->walker->search, &code, walk->pc, &way->path);
     }
-    if (way->is_known)
-        *out = &way->path;
+    if ((way->proof == PROOF_NONE || prove(walk, &way->path) != PROOF_CALL) && !way->halts &&
+        way->searches < WAY_TRIES)
+        search_way(walk, way);
+    walk->ran_short = false; /* of the paths that were tried */
+    walk->stack->depth_bytes = depth;
+    *out = way;
     return true;
-}
-
-/* False: it is not known.  */
-static bool value_of(struct walk *walk, const struct return_value *value, uint64_t *out)
-{
-    unsigned base = value->of_frame ? walk->machine->frame_pointer : walk->machine->stack_pointer;
-
-    switch (value->kind) {
-    case RETURN_SAME:
-        *out = walk->registers[value->number];
-        return is_known(walk, value->number);
-    case RETURN_VALUE:
-        *out = walk->registers[base] + (uint64_t)value->offset;
-        return is_known(walk, base);
-    case RETURN_SAVED:
-        return is_known(walk, base) &&
-               read_word(walk, walk->registers[base] + (uint64_t)value->offset, out);
-    case RETURN_UNKNOWN:
-        break;
-    }
-    return false;
 }
 
 /* Do what the code will do.  Registers change only if the return address is found.  */
 static enum step follow_return_path(struct walk *walk, const struct return_path *path)
 {
     struct walk after = *walk;
-    struct unwind_place place = { .kind = UNWIND_PLACE_NOTHING };
-    uint64_t before = stack_pointer(walk), pointer;
+    uint64_t pointer;
 
-    if (!value_of(walk, &path->back, &pointer) || pointer < before ||
-        pointer - before > MAX_FRAME || pointer % 8 != 0)
+    if (prove(walk, path) == PROOF_NONE)
         return STEP_NO_TABLE;
-    if (!read_word(walk, pointer, &after.pc))
+    if (!place_of_return(walk, path, &pointer) || !read_word(walk, pointer, &after.pc))
         return STEP_SHORT;
-    walk->map->find(walk->map->context, after.pc - 1, &place);
-    if (place.kind == UNWIND_PLACE_NOTHING && after.pc != 0)
-        return STEP_NO_TABLE;
     for (unsigned i = 0; i < RETURN_REGISTERS; i++) {
         uint64_t value = 0;
         bool known = value_of(walk, &path->each[i], &value);
@@ -477,18 +571,30 @@ static enum step follow_return_path(struct walk *walk, const struct return_path 
     return STEP_DONE;
 }
 
+/* Where code without tables cannot return, a frame pointer of zero says that it is the outermost
+ * (psABI).  */
+static bool is_last(const struct walk *walk, const struct remembered_way *way)
+{
+    unsigned pointer = walk->machine->frame_pointer;
+
+    return way->halts && !walk->is_exact && is_known(walk, pointer) &&
+           walk->registers[pointer] == 0;
+}
+
 /* The instructions on the way to where it returns say where the return address is; frame pointers,
  * where no such way is seen.  False: no memory.  */
-static bool step_other(struct walk *walk, enum step *result)
+static bool step_without_table(struct walk *walk, enum step *result)
 {
-    const struct return_path *path = NULL;
+    const struct remembered_way *way = NULL;
 
     *result = STEP_NO_TABLE;
     if (walk->machine == &unwind_machines[UNWIND_X86_64] && walk->map->read_code &&
-        is_known(walk, walk->machine->stack_pointer) && !find_way(walk, &path))
+        is_known(walk, walk->machine->stack_pointer) && !find_way(walk, &way))
         return false;
-    if (path)
-        *result = follow_return_path(walk, path);
+    if (way && way->proof != PROOF_NONE)
+        *result = follow_return_path(walk, &way->path);
+    else if (way && is_last(walk, way))
+        *result = STEP_OUTERMOST;
     if (*result == STEP_NO_TABLE)
         *result = step_by_pointer(walk);
     return true;
@@ -525,11 +631,11 @@ static bool step_uncovered(struct walk *walk, uint64_t vaddr, enum step *result)
 {
     uint32_t rule = RULE_NONE;
 
-    if (walk->place.kind == UNWIND_PLACE_OTHER)
-        return step_other(walk, result);
     if (!walk->is_exact && !rule_at(walk, vaddr + 1, &rule))
         return false;
-    *result = rule >= RULE_FIRST ? STEP_OUTERMOST : step_by_pointer(walk);
+    if (rule < RULE_FIRST)
+        return step_without_table(walk, result);
+    *result = STEP_OUTERMOST;
     return true;
 }
 

@@ -1,26 +1,29 @@
 /* return_path.c - where the return address of x86-64 code is, read from the code itself.
  *
- * Code without tables often has no frame pointer either: trampolines that CPython copies, and what
- * Java's compiler makes.  But each instruction up to the return says what it does to the stack
- * pointer and to the registers that callers want back.  Any way to a return will do: wherever a
- * function returns, its stack pointer is the same.
+ * Code without tables often has no frame pointer either: assembler, trampolines that CPython
+ * copies, and what Java's compiler makes.  But each instruction up to the return says what it does
+ * to the stack pointer and to the registers that callers want back.  Wherever a function returns,
+ * its stack pointer is the same.  A way may lead out of the function all the same, past a call that
+ * never comes back, so the caller of the search looks at what the stack has there, and may reject
+ * it.
  *
  * A loop without end has no way out.  Then a way from the beginning of the function says the same:
- * before the address, bytes are looked for that set up a frame, and the code behind them must lead
- * to the address.  */
+ * before the address, bytes are looked for that begin a function, and the code behind them must
+ * lead to the address.  */
 #include "libunwind/unwind_internal.h"
 #include "libunwind/x86_code.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { RSP = 4, RBP = 5, DWARF_RBP = 6 };
+enum { RSP = 4, RBP = 5, DWARF_RBP = 6, HLT = 0xf4 };
 
 #define MOST_CODES      8000       /* instructions looked at */
 #define MOST_BRANCHES   256        /* that wait for their turn */
 #define MOST_BACK       (32 << 10) /* bytes before the code that are searched for a beginning */
 #define MOST_BEGINNINGS 8
-#define MOST_SLOTS      4
+#define MOST_SLOTS      8
+#define MOST_JUMPS      4
 #define VISITED_BITS    14 /* of a set that is never more than half full */
 
 /* What was stored below the first stack pointer.  */
@@ -46,7 +49,12 @@ struct return_search {
     uint64_t visited[1 << VISITED_BITS];
     struct state waiting[MOST_BRANCHES];
     size_t waiting_count;
-    bool returns, leaves; /* a return was found, or a jump out of the function */
+    struct return_path jumps[MOST_JUMPS]; /* that may leave the function */
+    size_t jump_count;
+    bool is_entering; /* on the way from a beginning to the address */
+    bool is_found;    /* an accepted way */
+    bool returns;     /* a return was met */
+    bool halts;       /* hlt was met, behind a system call that ends a thread or a program */
 };
 
 /* ---- Code ---- */
@@ -97,21 +105,33 @@ static struct return_value moved(struct return_value value, int64_t amount)
     return value;
 }
 
-/* The register as an address.  The stack pointer always is one.  */
+/* A value as an address.  The stack pointer always is one.  */
+static struct return_value as_address(struct return_value value)
+{
+    if (value.kind == RETURN_SAME && value.number == RBP)
+        return (struct return_value){ .kind = RETURN_VALUE, .base.is_frame = true };
+    if (value.kind == RETURN_SAVED && !value.base.is_loaded)
+        return (struct return_value){ .kind = RETURN_VALUE,
+                                      .base = { value.base.is_frame, true, value.offset } };
+    return value;
+}
+
 static struct return_value address_in(const struct state *state, unsigned number)
 {
-    struct return_value value = state->each[number];
+    return as_address(state->each[number]);
+}
 
-    return value.kind == RETURN_SAME && value.number == RBP
-               ? (struct return_value){ .kind = RETURN_VALUE, .of_frame = true }
-               : value;
+/* Whether an address is an offset from the first stack pointer.  */
+static bool is_of_stack(const struct return_value *at)
+{
+    return at->kind == RETURN_VALUE && !at->base.is_frame && !at->base.is_loaded;
 }
 
 static void store(struct state *state, struct return_value at, struct return_value value)
 {
     size_t i = 0;
 
-    if (at.kind != RETURN_VALUE || at.of_frame || at.offset >= 0)
+    if (!is_of_stack(&at) || at.offset >= 0)
         return;
     while (i < state->slot_count && state->slots[i].offset != at.offset)
         i++;
@@ -125,10 +145,8 @@ static struct return_value load(const struct state *state, struct return_value a
 {
     if (at.kind != RETURN_VALUE)
         return unknown;
-    if (at.of_frame || at.offset >= 0)
-        return (struct return_value){ .kind = RETURN_SAVED,
-                                      .of_frame = at.of_frame,
-                                      .offset = at.offset };
+    if (!is_of_stack(&at) || at.offset >= 0)
+        return (struct return_value){ .kind = RETURN_SAVED, .base = at.base, .offset = at.offset };
     for (size_t i = 0; i < state->slot_count; i++)
         if (state->slots[i].offset == at.offset)
             return state->slots[i].value;
@@ -149,7 +167,7 @@ static bool push(struct state *state, struct return_value value)
 {
     struct return_value *pointer = &state->each[RSP];
 
-    if (!pointer->of_frame && pointer->offset > 0)
+    if (is_of_stack(pointer) && pointer->offset > 0)
         return false;
     *pointer = moved(*pointer, -8);
     store(state, *pointer, value);
@@ -161,9 +179,7 @@ static bool pop(struct state *state, unsigned number)
     struct return_value value = load(state, state->each[RSP]);
 
     state->each[RSP] = moved(state->each[RSP], 8);
-    if (number == RSP)
-        return false;
-    state->each[number] = value;
+    state->each[number] = number == RSP ? as_address(value) : value;
     return state->each[RSP].kind == RETURN_VALUE;
 }
 
@@ -188,6 +204,8 @@ static bool move(struct state *state, const struct x86_code *code)
     case 0x8b:
         state->each[code->reg] = code->is_memory ? load(state, memory_operand(state, code))
                                                  : address_in(state, code->rm);
+        if (code->reg == RSP)
+            state->each[RSP] = address_in(state, RSP);
         return true;
     case 0x8d:
         state->each[code->reg] = memory_operand(state, code);
@@ -272,7 +290,7 @@ static enum flow flow_of(const struct x86_code *code)
     case 0xcc:
     case 0xcf:
     case 0xf1:
-    case 0xf4: /* hlt */
+    case HLT:
         return FLOW_NOWHERE;
     default:
         return FLOW_ON;
@@ -301,18 +319,26 @@ static void tell(const struct state *state, int64_t popped, struct return_path *
     }
     out->back = state->each[RSP];
     out->popped = popped;
+    out->is_guess = false;
 }
 
-/* Who jumps after the last pop leaves the function, to one that returns to the caller.  */
-static void see_jump(struct return_search *search, const struct state *state,
-                     struct return_path *out)
+static bool accepts(struct return_search *search, const struct return_path *path)
+{
+    search->is_found = search->code->accepts(search->code->judge, path);
+    return search->is_found;
+}
+
+/* Who jumps after the last pop leaves the function, to one that returns to the caller.  Jumps to
+ * addresses in registers or memory may leave it, too.  */
+static void see_jump(struct return_search *search, const struct state *state, bool is_indirect)
 {
     const struct return_value *pointer = &state->each[RSP];
+    bool is_last = state->is_popped && (!is_of_stack(pointer) || pointer->offset > 0);
 
-    if (!state->is_popped || search->leaves || (!pointer->of_frame && pointer->offset <= 0))
+    if ((!is_last && !is_indirect) || search->jump_count == MOST_JUMPS)
         return;
-    search->leaves = true;
-    tell(state, 0, out);
+    tell(state, 0, &search->jumps[search->jump_count]);
+    search->jumps[search->jump_count++].is_guess = !is_last;
 }
 
 static bool is_pop(const struct x86_code *code)
@@ -345,17 +371,20 @@ static bool advance(struct return_search *search, struct state *state, struct re
         wait_for(search, state, state->address + (uint64_t)code.immediate);
         return true;
     case FLOW_JUMP:
-        see_jump(search, state, out);
+        see_jump(search, state, false);
         state->address += (uint64_t)code.immediate;
         return !state->is_popped;
     case FLOW_JUMP_INDIRECT:
-        see_jump(search, state, out);
+        see_jump(search, state, true);
         return false;
     case FLOW_RETURN:
         search->returns = true;
         tell(state, code.opcode == 0xc2 ? code.immediate & 0xffff : 0, out);
+        if (!search->is_entering)
+            (void)accepts(search, out);
         return false;
     case FLOW_NOWHERE:
+        search->halts |= code.map == 0 && code.opcode == HLT;
         return false;
     }
     return false;
@@ -363,8 +392,8 @@ static bool advance(struct return_search *search, struct state *state, struct re
 
 static void begin(struct return_search *search, uint64_t address, struct state *state)
 {
-    search->line_size = search->waiting_count = 0;
-    search->returns = search->leaves = false;
+    search->line_size = search->waiting_count = search->jump_count = 0;
+    search->is_found = search->returns = search->halts = false;
     memset(search->visited, 0, sizeof search->visited);
     *state = (struct state){ .address = address };
     for (uint8_t i = 0; i < RETURN_REGISTERS; i++)
@@ -388,19 +417,26 @@ static bool find_exit(struct return_search *search, uint64_t address, struct ret
     struct state state;
 
     begin(search, address, &state);
-    for (unsigned i = 0; i < MOST_CODES && !search->returns; i++)
+    for (unsigned i = 0; i < MOST_CODES && !search->is_found; i++)
         if (!advance_any(search, &state, out))
             break;
-    return search->returns || search->leaves;
+    for (size_t i = 0; i < search->jump_count && !search->is_found; i++) {
+        *out = search->jumps[i];
+        (void)accepts(search, out);
+    }
+    return search->is_found;
 }
 
 /* ---- From the beginning of a function ---- */
 
 #define BEGINNING_BYTES 12
+#define BEFORE_BYTES    2 /* looked at before a beginning */
+
+enum beginning { BEGINNING_NONE, BEGINNING_FRAME, BEGINNING_GUESS };
 
 /* push %rbp, and then sub $N, %rsp or mov %rsp, %rbp; or, as in Java's leaf functions, sub $N, %rsp
  * and then mov %rbp, N(%rsp).  */
-static bool is_beginning(const uint8_t code[BEGINNING_BYTES])
+static bool sets_up_frame(const uint8_t code[BEGINNING_BYTES])
 {
     static const uint8_t save[3] = { 0x48, 0x89, 0x6c };
 
@@ -412,20 +448,82 @@ static bool is_beginning(const uint8_t code[BEGINNING_BYTES])
             (code[1] == 0x81 && memcmp(code + 7, save, 2) == 0));
 }
 
-/* The stack pointer has moved down since the beginning.  Both ways of it put the caller's frame
- * pointer below the return address.  */
-static bool tell_entered(const struct state *state, struct return_path *out)
+/* Functions are aligned, and follow a return, a jump, or bytes that are never executed: nop, int3,
+ * ud2, or zeros at the end of a long nop.  */
+static bool may_precede_start(const uint8_t before[BEFORE_BYTES])
+{
+    uint8_t last = before[BEFORE_BYTES - 1];
+
+    return last == 0x90 || last == 0xcc || last == 0xc3 || last == 0 ||
+           (last == 0x0b && before[BEFORE_BYTES - 2] == 0x0f);
+}
+
+static enum beginning beginning_at(struct return_search *search, uint64_t address,
+                                   const uint8_t code[BEGINNING_BYTES])
+{
+    static const uint8_t landing[4] = { 0xf3, 0x0f, 0x1e, 0xfa }; /* endbr64 */
+    uint8_t before[BEFORE_BYTES];
+
+    if (sets_up_frame(code))
+        return BEGINNING_FRAME;
+    if (memcmp(code, landing, sizeof landing) == 0)
+        return BEGINNING_GUESS;
+    return address % 16 == 0 &&
+                   read_code(search, address - BEFORE_BYTES, before, BEFORE_BYTES) ==
+                       BEFORE_BYTES &&
+                   may_precede_start(before)
+               ? BEGINNING_GUESS
+               : BEGINNING_NONE;
+}
+
+/* What a register of the beginning holds now, or where it was saved.  */
+static struct return_value value_at_beginning(const struct state *state, uint8_t number,
+                                              int64_t depth)
+{
+    const struct return_value *now = &state->each[number];
+
+    for (size_t i = 0; i < state->slot_count; i++) {
+        const struct slot *slot = &state->slots[i];
+
+        if (slot->value.kind == RETURN_SAME && slot->value.number == number &&
+            slot->offset >= -depth)
+            return (struct return_value){ .kind = RETURN_SAVED, .offset = slot->offset + depth };
+    }
+    return now->kind == RETURN_SAME && now->number == number ? *now : unknown;
+}
+
+/* The stack pointer has moved down since the beginning.  Both ways to set up a frame put the
+ * caller's frame pointer below the return address.  */
+static bool tell_entered(const struct state *state, enum beginning beginning,
+                         struct return_path *out)
 {
     struct return_value at = state->each[RSP];
     int64_t depth = -at.offset;
+    struct state before = { .is_popped = false };
 
-    if (at.of_frame || depth < 8)
+    if (!is_of_stack(&at) || depth < (beginning == BEGINNING_FRAME ? 8 : 0))
         return false;
-    *out = (struct return_path){ .back = { .kind = RETURN_VALUE, .offset = depth } };
-    for (unsigned i = 0; i < RETURN_REGISTERS; i++)
-        out->each[i] = unknown;
-    out->each[DWARF_RBP] = (struct return_value){ .kind = RETURN_SAVED, .offset = depth - 8 };
+    for (uint8_t i = 0; i < RETURN_REGISTERS; i++)
+        before.each[i] = value_at_beginning(state, i, depth);
+    before.each[RSP] = (struct return_value){ .kind = RETURN_VALUE, .offset = depth };
+    tell(&before, 0, out);
+    if (beginning == BEGINNING_FRAME)
+        out->each[DWARF_RBP] = (struct return_value){ .kind = RETURN_SAVED, .offset = depth - 8 };
+    out->is_guess = beginning == BEGINNING_GUESS;
     return true;
+}
+
+/* Whether the code from start on leads to address, in *state then.  */
+static bool leads_to(struct return_search *search, uint64_t start, uint64_t address,
+                     struct state *state, struct return_path *out)
+{
+    begin(search, start, state);
+    search->is_entering = true;
+    for (unsigned i = 0; i < MOST_CODES && state->address != address; i++)
+        if (!advance_any(search, state, out))
+            break;
+    search->is_entering = false;
+    return state->address == address;
 }
 
 /* The beginning before address from which there is a way to it.  */
@@ -433,21 +531,23 @@ static bool find_entry(struct return_search *search, uint64_t address, struct re
 {
     unsigned tried = 0;
 
-    for (uint64_t back = BEGINNING_BYTES; back <= MOST_BACK && tried < MOST_BEGINNINGS; back++) {
+    for (uint64_t back = 0; back <= MOST_BACK && tried < MOST_BEGINNINGS; back++) {
         uint8_t bytes[BEGINNING_BYTES];
+        enum beginning beginning;
         struct state state;
 
-        if (read_code(search, address - back, bytes, sizeof bytes) < sizeof bytes)
+        if (read_code(search, address - back, bytes, sizeof bytes) < sizeof bytes) {
+            if (back < sizeof bytes)
+                continue; /* at the end of the code */
             return false;
-        if (!is_beginning(bytes))
+        }
+        beginning = beginning_at(search, address - back, bytes);
+        if (beginning == BEGINNING_NONE)
             continue;
         tried++;
-        begin(search, address - back, &state);
-        for (unsigned i = 0; i < MOST_CODES && state.address != address; i++)
-            if (!advance_any(search, &state, out))
-                break;
-        if (state.address == address)
-            return tell_entered(&state, out);
+        if (leads_to(search, address - back, address, &state, out) &&
+            tell_entered(&state, beginning, out) && accepts(search, out))
+            return true;
     }
     return false;
 }
@@ -462,9 +562,17 @@ void return_search_close(struct return_search *search)
     free(search);
 }
 
-bool return_path_find(struct return_search *search, const struct return_code *code,
-                      uint64_t address, struct return_path *out)
+enum return_result return_path_find(struct return_search *search, const struct return_code *code,
+                                    uint64_t address, struct return_path *out)
 {
+    bool halts;
+
     search->code = code;
-    return find_exit(search, address, out) || find_entry(search, address, out);
+    search->is_entering = false;
+    if (find_exit(search, address, out))
+        return RETURN_FOUND;
+    halts = search->halts && !search->returns;
+    if (find_entry(search, address, out))
+        return RETURN_FOUND;
+    return halts ? RETURN_HALTS : RETURN_NONE;
 }

@@ -156,15 +156,23 @@ bool table_rule(struct unwind_table *table, uint64_t vaddr, uint32_t *rule);
 
 enum return_kind {
     RETURN_SAME,    /* what the register of that number holds at the beginning */
-    RETURN_VALUE,   /* the stack pointer, or the frame pointer, of the beginning + offset */
+    RETURN_VALUE,   /* the base + offset */
     RETURN_SAVED,   /* what is in memory there */
     RETURN_UNKNOWN, /* something else */
+};
+
+/* The base is the stack pointer or the frame pointer of the beginning, or what is in memory at an
+ * offset from it: code that aligns its stack saves the former stack pointer.  */
+struct return_base {
+    bool is_frame;  /* the frame pointer */
+    bool is_loaded; /* from memory at it + place */
+    int64_t place;
 };
 
 struct return_value {
     enum return_kind kind;
     uint8_t number;
-    bool of_frame; /* offset is from the frame pointer */
+    struct return_base base;
     int64_t offset;
 };
 
@@ -173,25 +181,35 @@ struct return_path {
     struct return_value back;                   /* where the return address is: RETURN_VALUE */
     struct return_value each[RETURN_REGISTERS]; /* of the caller, by the numbers of DWARF */
     int64_t popped;                             /* bytes behind the return address */
+    bool is_guess; /* by what may be a jump out of the function, or its beginning */
 };
 
-/* Code in [start, limit).  read() copies at most size bytes, and returns their number.  */
+/* Code in [start, limit).  read() copies at most size bytes, and returns their number.  accepts()
+ * decides whether the stack has a caller where a path leads.  */
 struct return_code {
     size_t (*read)(void *context, uint64_t address, uint8_t *bytes, size_t size);
     void *context;
     uint64_t start, limit;
+    bool (*accepts)(void *judge, const struct return_path *path);
+    void *judge;
 };
 
-/* The memory of searches: 220 KiB.  NULL: no memory.  */
+/* The memory of searches: 300 KiB.  NULL: no memory.  */
 struct return_search;
 struct return_search *return_search_open(void);
 void return_search_close(struct return_search *search); /* accepts NULL */
 
-/* What code of x86-64 that goes on at address does before it returns.  Calls are taken to come
- * back.  False: neither a way to a return nor one from the beginning of the function was found.
- * At most 72,000 instructions are looked at, and 32 KiB before the address.  */
-bool return_path_find(struct return_search *search, const struct return_code *code,
-                      uint64_t address, struct return_path *out);
+enum return_result {
+    RETURN_FOUND,
+    RETURN_NONE,  /* neither a way to a return nor one from the beginning of the function */
+    RETURN_HALTS, /* the code cannot return: it ends the thread or the program */
+};
+
+/* What code of x86-64 that goes on at address does before it returns: the first way that is
+ * accepted.  Calls are taken to come back.  At most 72,000 instructions are looked at, and 32 KiB
+ * before the address.  */
+enum return_result return_path_find(struct return_search *search, const struct return_code *code,
+                                    uint64_t address, struct return_path *out);
 
 /* ---- Machines ---- */
 

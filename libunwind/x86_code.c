@@ -357,3 +357,15 @@ uint16_t x86_code_changed(const struct x86_code *code)
         return 0;
     }
 }
+
+bool x86_code_ends_in_call(const uint8_t bytes[X86_CALL_MOST])
+{
+    struct x86_code code;
+
+    for (size_t size = 2; size <= X86_CALL_MOST; size++)
+        if (x86_code_read(bytes + X86_CALL_MOST - size, size, &code) && code.length == size &&
+            code.map == 0 && !code.is_vector &&
+            (code.opcode == 0xe8 || (code.opcode == 0xff && code.extension == 2)))
+            return true;
+    return false;
+}

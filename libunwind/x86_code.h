@@ -36,6 +36,10 @@ struct x86_code {
 /* False: no instruction, or it has more bytes than size.  */
 bool x86_code_read(const uint8_t *bytes, size_t size, struct x86_code *out);
 
+/* Whether the last of X86_CALL_MOST bytes end a call, of any form.  */
+#define X86_CALL_MOST 7
+bool x86_code_ends_in_call(const uint8_t bytes[X86_CALL_MOST]);
+
 /* The general registers that it changes, as operands: bit n is register n.  Those that an opcode
  * changes without naming them are left out, but for rbx of cpuid: nobody saves them.  */
 uint16_t x86_code_changed(const struct x86_code *code);

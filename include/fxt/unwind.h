@@ -252,9 +252,9 @@ struct unwind_place {
  * UNWIND_PLACE_NOTHING.  The table must live until unwind_walker_forget() is called or the walker
  * is closed.
  *
- * read_code() copies at most size bytes of the code at address, which lies in a mapping of kind
- * UNWIND_PLACE_OTHER, and returns their number; 0: they are not known.  NULL: no code is known.  It
- * is called on x86-64 only.  */
+ * read_code() copies at most size bytes of the code at address, and returns their number; 0: they
+ * are not known.  NULL: no code is known.  It is called on x86-64 only, for code that no row covers
+ * and for the bytes before return addresses.  */
 struct unwind_map {
     void (*find)(void *context, uint64_t address, struct unwind_place *out);
     void *context;
@@ -269,14 +269,15 @@ enum unwind_found {
     UNWIND_FOUND_LINK_REGISTER = 3, /* the return address was still in its register */
     UNWIND_FOUND_PLT = 4,           /* by the form of procedure linkage tables */
     UNWIND_FOUND_FRAME_POINTER = 5, /* by frame pointer, because no table covers the code */
-    UNWIND_FOUND_RETURN_PATH = 6,   /* by the instructions of code of no object, up to its return
-                                     * or from the beginning of its function */
+    UNWIND_FOUND_RETURN_PATH = 6,   /* by the instructions of code that no table covers, up to its
+                                     * return or from the beginning of its function */
 };
 
 enum unwind_end {
     UNWIND_END_COMPLETE = 0,    /* the outermost function: it has no caller */
     UNWIND_END_NO_STACK = 1,    /* the next address is outside the pieces of memory */
-    UNWIND_END_NO_TABLE = 2,    /* no table covers the code, and no frame pointer leads on */
+    UNWIND_END_NO_TABLE = 2,    /* no table covers the code, and neither its instructions nor a
+                                 * frame pointer lead on */
     UNWIND_END_REFUSED = 3,     /* a table has an unknown or impossible rule, such as a caller
                                  * whose frame is not above */
     UNWIND_END_LOOP = 4,        /* neither program counter nor stack pointer would change */
@@ -314,8 +315,8 @@ static inline uint64_t unwind_lookup_address(const struct unwind_stack *stack, s
 
 struct unwind_walker;
 
-/* Open a walker.  It caches the rows of program counters, in 384 KiB, and what it reads of code of
- * no object, in 600 KiB if there is any.  Returns UNWIND_OK or UNWIND_NO_MEMORY.  */
+/* Open a walker.  It caches the rows of program counters, in 384 KiB, and what it reads of code
+ * without rows, in 600 KiB if there is any.  Returns UNWIND_OK or UNWIND_NO_MEMORY.  */
 UNWIND_API enum unwind_status unwind_walker_open(struct unwind_walker **out,
                                                  struct unwind_error *error);
 

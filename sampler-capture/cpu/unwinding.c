@@ -207,11 +207,17 @@ static void find(void *context, uint64_t address, struct unwind_place *out)
     out->bias = mapping->start - mapping->vaddr;
 }
 
+/* From the memory of the process or, if that is gone, the file.  */
 static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t size)
 {
     struct unwinding *unwinding = context;
+    const struct mapping *mapping = address_map_find(&unwinding->process->map, address);
+    uint32_t pid = unwinding->process->pid;
+    size_t got = made_code_read(unwinding->made, (pid_t)pid, address, bytes, size);
 
-    return made_code_read(unwinding->made, (pid_t)unwinding->process->pid, address, bytes, size);
+    if (got > 0 || !mapping || !mapping->module)
+        return got;
+    return unwound_code(&unwinding->modules, mapping, pid, address, bytes, size);
 }
 
 static struct unwind_place place_of(struct unwinding *unwinding, uint64_t address)

@@ -16,6 +16,8 @@ void unwound_release(struct unwound_modules *modules)
         unwind_table_close(modules->items[i].table);
         if (modules->items[i].has_fd)
             (void)close(modules->items[i].fd);
+        if (modules->items[i].has_code)
+            (void)close(modules->items[i].code_fd);
     }
     free(modules->items);
     *modules = (struct unwound_modules){ .items = NULL };
@@ -98,4 +100,40 @@ struct unwound *unwound_find(struct unwound_modules *modules, const struct mappi
         open_table(modules, known, mapping, pid);
     }
     return known;
+}
+
+/* The file is looked for once.  */
+static bool open_code(struct unwound_modules *modules, struct unwound *known,
+                      const struct mapping *mapping, uint32_t pid)
+{
+    if (!known->code_was_tried && may_keep(modules)) {
+        known->code_was_tried = true;
+        known->code_fd = modules_open(mapping->module, pid, mapping->start, mapping->limit);
+        known->has_code = known->code_fd >= 0;
+        modules->kept += known->has_code;
+    }
+    return known->has_code;
+}
+
+size_t unwound_code(struct unwound_modules *modules, const struct mapping *mapping, uint32_t pid,
+                    uint64_t address, uint8_t *bytes, size_t size)
+{
+    const struct elf_image *image = &mapping->module->image;
+    uint64_t vaddr = mapping->vaddr + (address - mapping->start);
+    struct unwound *known = reserve(modules, mapping->module);
+
+    if (!known || !open_code(modules, known, mapping, pid))
+        return 0;
+    for (size_t i = 0; i < image->segment_count; i++) {
+        uint64_t offset = vaddr - image->segments[i].vaddr;
+        uint64_t left = image->segments[i].file_size - offset;
+        ssize_t got;
+
+        if (offset >= image->segments[i].file_size)
+            continue;
+        got = pread(known->code_fd, bytes, size < left ? size : (size_t)left,
+                    (off_t)(image->segments[i].file_offset + offset));
+        return got > 0 ? (size_t)got : 0;
+    }
+    return 0;
 }
