@@ -16,7 +16,7 @@
 #define READ_CACHE_BYTES  ((size_t)4 << 20)
 #define WRITE_CACHE_BYTES ((size_t)32 << 20)
 /* Of a store without a name: what does not fit goes to an unlinked file in $TMPDIR.  */
-#define UNNAMED_CACHE_BYTES ((size_t)128 << 20)
+#define UNNAMED_CACHE_BYTES ((size_t)1 << 30)
 #define LARGEST_VALUE       (64 << 20) /* bytes of a text or blob that we look at */
 
 /* ---- SQL ---- */
@@ -68,11 +68,14 @@ static enum store_status configure(struct store *store, const struct store_optio
                                    struct store_error *error)
 {
     bool writes = store->mode == STORE_APPEND && store->path;
-    size_t cache = options && options->cache_bytes ? options->cache_bytes
-                   : !store->path                  ? UNNAMED_CACHE_BYTES
-                   : writes                        ? WRITE_CACHE_BYTES
-                                                   : READ_CACHE_BYTES;
-    char pragma[160];
+    size_t most = options && options->cache_bytes ? options->cache_bytes
+                  : !store->path                  ? UNNAMED_CACHE_BYTES
+                  : writes                        ? WRITE_CACHE_BYTES
+                                                  : READ_CACHE_BYTES;
+    /* Pages of a file without a name are all changed, and stay up to the limit of changed pages.
+     */
+    size_t cache = !store->path && most > READ_CACHE_BYTES ? READ_CACHE_BYTES : most;
+    char pragma[192];
 
     (void)sqlite3_extended_result_codes(store->db, 1);
     (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -84,8 +87,9 @@ static enum store_status configure(struct store *store, const struct store_optio
     (void)sqlite3_busy_timeout(store->db, (int)store->busy_ms);
     (void)snprintf(pragma, sizeof pragma,
                    "PRAGMA mmap_size = 0; PRAGMA cell_size_check = 1; PRAGMA cache_size = -%zu;"
-                   "PRAGMA temp_store = FILE; PRAGMA foreign_keys = OFF",
-                   cache / 1024);
+                   "PRAGMA main.cache_spill = -%zu; PRAGMA temp_store = FILE;"
+                   "PRAGMA foreign_keys = OFF",
+                   cache / 1024, most / 1024);
     return store_run(store, pragma, error);
 }
 

@@ -8,7 +8,7 @@
 #include "cmd/fxtq/sql_session.h"
 #include "cmd/fxtq/store_source.h"
 
-enum { KEY_OUTPUT = 1, KEY_ROOT, KEY_TABLE, KEY_QUIET, KEY_CSV_SAFE };
+enum { KEY_OUTPUT = 1, KEY_ROOT, KEY_TABLE, KEY_QUIET, KEY_CSV_SAFE, KEY_MEMORY };
 
 /* In the order of their enums; of enum store_csv_table behind STORE_CSV_ANY.  */
 static const char *const roots[] = { "process", "thread", "none", NULL };
@@ -26,6 +26,7 @@ static const struct cli_option options[] = {
     { KEY_CSV_SAFE, 0, "csv-safe", NULL,
       "csv: put ' before texts that a spreadsheet would read as formulas (=, +, -, @ first)" },
     { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
+    { KEY_MEMORY, 0, "memory", "SIZE", SOURCE_MEMORY_HELP },
     { 0 },
 };
 
@@ -145,6 +146,9 @@ static void apply(struct settings *settings, int key, const struct cli_parser *p
         break;
     case KEY_CSV_SAFE:
         settings->options.csv_safe = true;
+        break;
+    case KEY_MEMORY:
+        source_take_memory(parser->value);
         break;
     case KEY_QUIET:
         settings->quiet = true;

@@ -6,13 +6,14 @@
 #include "cmd/fxtq/filters.h"
 #include "cmd/fxtq/store_source.h"
 
-enum key { KEY_OUTPUT = 1, KEY_DIFF, KEY_TITLE, KEY_CACHE };
+enum key { KEY_OUTPUT = 1, KEY_DIFF, KEY_TITLE, KEY_CACHE, KEY_MEMORY };
 
 static const struct cli_option options[] = {
     { KEY_OUTPUT, 'o', "output", "FILE", "write the page to FILE; - is standard output", CLI_FILE },
     { KEY_DIFF, 0, "diff", "STORE", "compare with this store, trace or STORE#CAPTURE", CLI_STORE },
     { KEY_TITLE, 0, "title", "TEXT", "title of the page (default: the captured command)" },
     { KEY_CACHE, 0, "cache", NULL, "keep the imported traces as TRACE.fxtq" },
+    { KEY_MEMORY, 0, "memory", "SIZE", SOURCE_MEMORY_HELP },
     { 0 },
 };
 
@@ -78,6 +79,8 @@ static void parse(struct settings *settings, char **argv)
             settings->title = parser.value;
         else if (key == KEY_CACHE)
             settings->cache = true;
+        else if (key == KEY_MEMORY)
+            source_take_memory(parser.value);
         else if (settings->path)
             cli_usage_error("more than one store: '%s'; to compare two, use --diff STORE",
                             parser.value);

@@ -25,6 +25,7 @@ enum {
     OPTION_NULL,
     OPTION_TIMER,
     OPTION_CACHE,
+    OPTION_MEMORY,
     OPTION_CSV_SAFE,
 };
 
@@ -45,6 +46,7 @@ const struct cli_option fxtq_query_options[] = {
     { OPTION_TIMER, 0, "timer", NULL, "print the duration of each statement" },
     { OPTION_CACHE, 0, "cache", NULL,
       "keep the imported trace as TRACE.fxtq, and use it until the trace changes" },
+    { OPTION_MEMORY, 0, "memory", "SIZE", SOURCE_MEMORY_HELP },
     { 0 },
 };
 
@@ -134,6 +136,9 @@ static void apply(struct query *query, int key, const struct cli_parser *parser)
         break;
     case OPTION_TIMER:
         query->session.timer = true;
+        break;
+    case OPTION_MEMORY:
+        source_take_memory(value);
         break;
     case OPTION_CACHE:
         query->cache = true;

@@ -10,6 +10,13 @@
 #include "cmd/fxtq/input_kind.h"
 #include "cmd/fxtq/trace_cache.h"
 
+static size_t memory_bytes; /* of traces without a store; 0: as the library has it */
+
+void source_take_memory(const char *value)
+{
+    memory_bytes = (size_t)cli_size("--memory", value, 64 << 10, UINT64_C(1) << 40);
+}
+
 static enum cli_exit open_store(struct source *source, const char *path, bool write)
 {
     struct store_options options = { .size = sizeof options,
@@ -58,7 +65,9 @@ static enum cli_exit import(struct source *source, const char *trace, struct imp
 
 static enum cli_exit import_into_memory(struct source *source, const char *trace)
 {
-    struct store_options options = { .size = sizeof options, .mode = STORE_APPEND };
+    struct store_options options = { .size = sizeof options,
+                                     .mode = STORE_APPEND,
+                                     .cache_bytes = memory_bytes };
     struct store_error error;
     struct imported imported;
 
@@ -250,7 +259,9 @@ static enum cli_exit import_each(struct source *source, const struct cli_texts *
 
 enum cli_exit source_open_all(struct source *source, const struct cli_texts *paths)
 {
-    struct store_options options = { .size = sizeof options, .mode = STORE_APPEND };
+    struct store_options options = { .size = sizeof options,
+                                     .mode = STORE_APPEND,
+                                     .cache_bytes = memory_bytes };
     struct store_error error;
     enum cli_exit status;
 

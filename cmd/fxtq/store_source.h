@@ -14,6 +14,11 @@ struct source {
  * what was readable is in it.  */
 enum cli_exit source_open(struct source *source, const char *path, bool write, bool cache);
 
+/* The option --memory, for the traces that are opened from now on.  */
+#define SOURCE_MEMORY_HELP \
+    "memory for the rows of a trace without a store (default 1G); more go to a file in $TMPDIR"
+void source_take_memory(const char *value);
+
 /* Where the operand is STORE#CAPTURE, the path of the store, and *capture becomes that of the
  * operand; it ends the program with CLI_USAGE if --capture asked for another.  Otherwise, the
  * operand as it is.  */

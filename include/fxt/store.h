@@ -98,8 +98,9 @@ struct store_options {
     size_t size;          /* sizeof(struct store_options) */
     enum store_mode mode; /* for store_open() */
     unsigned busy_ms;     /* time limit for waiting for another writer; 0: 5000 */
-    /* Bytes of pages that SQLite keeps in memory; 0: 32 MiB to write a file, 4 MiB to read one, 128
-     * MiB for a store without a name.  */
+    /* Bytes of pages that SQLite keeps in memory; 0: 32 MiB to write a file, 4 MiB to read one, 1
+     * GiB for a store without a name, whose other pages go to an unlinked file in $TMPDIR.  At
+     * least 64 KiB, at most 1 TiB.  */
     size_t cache_bytes;
     const char *temporary_dir; /* for sorting; NULL: $TMPDIR, else /tmp.  Borrowed */
     /* For store_create(): a file at path is no obstacle.  store_publish() replaces it, in one step,

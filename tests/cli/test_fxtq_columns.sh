@@ -90,6 +90,26 @@ cmp -s a b || fail "far values: $(diff a b)"
 [ "$("$fxtq" --no-header mix.fxt "SELECT count(*) FROM temp.sqlite_schema WHERE name = 'slice'")" = 1 ] || fail "a trace has no columns"
 same mix.fxt mix.plain.fxtq
 
+# Its rows and columns stay in memory as far as --memory lets them: if files are limited, the others cannot be written.
+"$O/bench/fxtgen" --kind spans --count 60000 --stacks 50 >long.fxt
+for memory in 64k 1G; do
+    for command in "$fxtq" "$fxtq report slices" "$fxtq export folded" "$fxtq flamegraph -o page.html"; do
+        status=0
+        (
+            trap '' XFSZ
+            ulimit -f 1500
+            $command --memory $memory long.fxt
+        ) </dev/null >out 2>err || status=$?
+        [ $memory = 64k ] || [ $status = 0 ] || fail "$command --memory $memory: $(cat err)"
+        [ $memory = 1G ] || [ $status = 4 ] || fail "$command --memory $memory: status $status, nothing was written to a file"
+    done
+done
+"$fxtq" --no-header --memory 64k --file script.sql long.fxt >a 2>err || fail "--memory 64k: $(cat err)"
+"$fxtq" --no-header --file script.sql long.fxt >b
+python3 "$queries" compare a b >differences || fail "--memory 64k: $(cat differences)"
+"$fxtq" --memory 63k long.fxt 'SELECT 1' >out 2>err && fail "--memory 63k is taken"
+grep -q 'memory.*65,536' err || fail "--memory 63k: $(cat err)"
+
 # An import adds columns, and a label keeps them.
 cp mix.fxtq more.fxtq
 "$fxtq" import -q spans.fxt -o more.fxtq --label commit=a1 >out 2>&1 || fail "append: $(cat out)"

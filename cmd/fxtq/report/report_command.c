@@ -19,6 +19,7 @@ enum {
     OPTION_SQL,
     OPTION_TIMEOUT,
     OPTION_CACHE,
+    OPTION_MEMORY,
 };
 
 /* Of all reports; each takes some.  */
@@ -40,6 +41,7 @@ static const struct cli_option fxtq_report_options[] = {
     { OPTION_SQL, 0, "sql", NULL, "print the SQL query of the report in place of its rows" },
     { OPTION_TIMEOUT, 0, "timeout", "SECONDS", "interrupt the report after this time" },
     { OPTION_CACHE, 0, "cache", NULL, "keep the imported trace as TRACE.fxtq" },
+    { OPTION_MEMORY, 0, "memory", "SIZE", SOURCE_MEMORY_HELP },
     { 0 },
 };
 
@@ -113,6 +115,9 @@ static void apply(struct settings *settings, int key, const char *value)
         break;
     case OPTION_TIMEOUT:
         settings->timeout_s = parse_double("--timeout", value, 1e-3, 1e9);
+        break;
+    case OPTION_MEMORY:
+        source_take_memory(value);
         break;
     case OPTION_CACHE:
         settings->cache = true;
