@@ -93,11 +93,14 @@ static enum store_status configure(struct store *store, const struct store_optio
     return store_run(store, pragma, error);
 }
 
+/* A store that is read belongs to one thread at a time, and needs no locks for each call of SQLite;
+ * sqlite3_interrupt() takes none.  */
 static enum store_status open_connection(struct store *store, const char *path, int flags,
                                          const struct store_options *options,
                                          struct store_error *error)
 {
-    int code = sqlite3_open_v2(path, &store->db, flags | SQLITE_OPEN_FULLMUTEX, NULL);
+    flags |= flags & SQLITE_OPEN_READONLY ? SQLITE_OPEN_NOMUTEX : SQLITE_OPEN_FULLMUTEX;
+    int code = sqlite3_open_v2(path, &store->db, flags, NULL);
 
     if (code != SQLITE_OK)
         return store_fail_sqlite(error, store->db, code);
