@@ -42,6 +42,7 @@ struct report_by {
     bool is_thread;                  /* samples without a thread do not count */
     bool is_function;                /* functions, not files or modules */
     bool has_lines;                  /* lines of functions */
+    bool has_cpus;                   /* CPUs, not threads or processes */
 };
 
 struct report {

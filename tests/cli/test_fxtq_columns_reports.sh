@@ -60,6 +60,13 @@ for store in $stores; do
 done
 [ $compared -gt 450 ] || fail "only $compared reports had rows"
 
+# The timeline looks threads up for each sample only if a filter needs them.
+for filter in "" "--tid 1000"; do
+    # shellcheck disable=SC2086
+    "$fxtq" report timeline --sql $filter samples.fxtq | sed '/GROUP BY/q' >first.sql
+    [ "$(grep -c 'JOIN thread' first.sql)" = "$([ -z "$filter" ] && echo 0 || echo 1)" ] || fail "timeline $filter: $(cat first.sql)"
+done
+
 # Functions of samples in SQL, and what they count.
 cat >script.sql <<END
 SELECT * FROM callsite_counts WHERE cpu = '1';
