@@ -173,7 +173,7 @@ static uint64_t time_at(const struct trace_aux *aux, uint64_t ticks)
 
 /* ---- Records ---- */
 
-static bool put_blob(struct trace_aux *aux, const struct trace_thread *thread, bool is_cut,
+static bool put_blob(struct trace_aux *aux, struct trace_thread *thread, bool is_cut,
                      uint64_t ticks, struct fxt_bytes bytes)
 {
     struct perf_trace *trace = aux->trace;
@@ -188,6 +188,7 @@ static bool put_blob(struct trace_aux *aux, const struct trace_thread *thread, b
         trace_number("time_shift", aux->facts.time_shift),
         trace_number("time_mult", aux->facts.time_mult),
         trace_number("time_zero", aux->facts.time_zero),
+        trace_number("offset", thread->packet_bytes),
         trace_number("cut", 1), /* the last one: only if it is true */
     };
     struct fxt_record blob = {
@@ -202,6 +203,7 @@ static bool put_blob(struct trace_aux *aux, const struct trace_thread *thread, b
 
     blob.value.large_blob.payload = bytes;
     trace->counts.packet_bytes += bytes.length;
+    thread->packet_bytes += bytes.length;
     return trace_to_tool(trace) && trace_put(trace, &blob);
 }
 
@@ -211,7 +213,7 @@ static enum insn_status take_part(void *context, uint64_t number, uint64_t ticks
     struct aux_buffer *buffer = context;
     struct trace_aux *aux = buffer->aux;
     struct aux_owner *owner = &aux->owners[number];
-    const struct trace_thread *thread;
+    struct trace_thread *thread;
 
     if (number == UNKNOWN) {
         aux->trace->counts.unowned_bytes += size;

@@ -59,6 +59,7 @@ struct trace_thread {
     char name[64];
     bool named; /* by itself, not by its process */
     bool written;
+    uint64_t packet_bytes; /* of its instruction trace: written */
 };
 
 /* A sample whose user part comes later.  */
@@ -185,8 +186,8 @@ bool trace_take_fork(struct perf_trace *trace, const struct perf_data_record *re
 bool trace_take_exit(struct perf_trace *trace, const struct perf_data_record *record);
 /* Write names and mappings of a process and a thread, as far as they are not written.  Returns the
  * thread, as trace_thread_of(), or NULL: trace->failure is set, or no memory.  */
-const struct trace_thread *trace_write_tasks(struct perf_trace *trace, uint32_t pid, uint32_t tid,
-                                             bool kernel);
+struct trace_thread *trace_write_tasks(struct perf_trace *trace, uint32_t pid, uint32_t tid,
+                                       bool kernel);
 /* The process of a thread; UINT32_MAX: no record has named it yet.  */
 uint32_t trace_pid_of(const struct perf_trace *trace, uint32_t tid);
 /* Whether a mapping comes in place of another one of its process.  */

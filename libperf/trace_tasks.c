@@ -524,8 +524,8 @@ static bool name_kernel(struct perf_trace *trace, const struct trace_process *ke
     return true;
 }
 
-const struct trace_thread *trace_write_tasks(struct perf_trace *trace, uint32_t pid, uint32_t tid,
-                                             bool kernel)
+struct trace_thread *trace_write_tasks(struct perf_trace *trace, uint32_t pid, uint32_t tid,
+                                       bool kernel)
 {
     struct trace_thread *thread = trace_thread_of(trace, pid, tid);
     struct trace_process *process;

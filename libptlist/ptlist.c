@@ -22,6 +22,11 @@
 
 enum { NUMBER_UNKNOWN, NUMBER_KERNEL, NUMBER_FIRST };
 
+struct ptlist_thread {
+    bool written;
+    uint64_t packet_bytes; /* written */
+};
+
 struct ptlist {
     struct ptlist_sideband sideband;
     uint64_t time_shift, time_mult;
@@ -30,7 +35,7 @@ struct ptlist {
     size_t file;                    /* that is read now, or next */
     int fd;                         /* -1: none is open */
     uint64_t start, done, length;   /* of the file: where it begins; a circular buffer may be cut */
-    bool *threads;                  /* of the file: by process, whether it is written */
+    struct ptlist_thread *threads;  /* of the file: by process */
     bool introduced, ended;
     int failure; /* errno */
 
@@ -170,9 +175,9 @@ static bool put_thread(struct ptlist *list, size_t index)
     struct fxt_record object = { .kind = FXT_RECORD_KERNEL_OBJECT, .args = &owner, .arg_count = 1 };
     char name[24];
 
-    if (list->threads[index])
+    if (list->threads[index].written)
         return true;
-    list->threads[index] = true;
+    list->threads[index].written = true;
     (void)snprintf(name, sizeof name, "cpu-%u", list->sideband.files[list->file].cpu);
     object.name = fxt_inline(name);
     object.value.object.type = FXT_OBJECT_THREAD;
@@ -180,15 +185,16 @@ static bool put_thread(struct ptlist *list, size_t index)
     return put_process(list, index) && put(list, &object);
 }
 
-static bool put_packets(struct ptlist *list, const struct ptlist_process *process, uint64_t ticks,
-                        struct fxt_bytes bytes)
+static bool put_packets(struct ptlist *list, size_t index, uint64_t ticks, struct fxt_bytes bytes)
 {
+    const struct ptlist_process *process = &list->sideband.processes[index];
+    struct ptlist_thread *thread = &list->threads[index];
     const struct insn_config *config = &list->sideband.config;
     const struct fxt_arg args[] = {
         number("mtc_freq", config->mtc_freq), number("nom_freq", config->nom_freq),
         number("family", config->family),     number("model", config->model),
         number("stepping", config->stepping), number("time_shift", list->time_shift),
-        number("time_mult", list->time_mult),
+        number("time_mult", list->time_mult), number("offset", thread->packet_bytes),
     };
     struct fxt_record blob = {
         .kind = FXT_RECORD_LARGE_BLOB,
@@ -202,6 +208,7 @@ static bool put_packets(struct ptlist *list, const struct ptlist_process *proces
 
     blob.ticks = ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
     blob.value.large_blob.payload = bytes;
+    thread->packet_bytes += bytes.length;
     return put(list, &blob);
 }
 
@@ -220,7 +227,7 @@ static enum insn_status take_part(void *context, uint64_t part, uint64_t ticks,
     for (size_t done = 0; done < size;) {
         size_t length = size - done < BLOB_BYTES ? size - done : BLOB_BYTES;
 
-        if (!put_packets(list, &list->sideband.processes[part - NUMBER_FIRST], ticks,
+        if (!put_packets(list, (size_t)(part - NUMBER_FIRST), ticks,
                          (struct fxt_bytes){ .bytes = bytes + done, .length = length }))
             return INSN_STOPPED;
         done += length;

@@ -377,8 +377,9 @@ INSN_API enum insn_status insn_stream_feed(struct insn_stream *stream, const voi
  * changes.  */
 INSN_API enum insn_status insn_stream_flush(struct insn_stream *stream, struct insn_error *error);
 
-/* Packets are missing here; the following ones begin at a PSB packet.  Decodes those before and
- * delivers a gap of INSN_GAP_DISCONTINUED.  If there are none before, this has no effect.  */
+/* Packets are missing here.  Decodes those before and delivers a gap of INSN_GAP_DISCONTINUED; of
+ * the following ones, those before the first PSB packet become a gap of INSN_GAP_NO_SYNC.  If there
+ * are none before, this has no effect.  */
 INSN_API enum insn_status insn_stream_break(struct insn_stream *stream, struct insn_error *error);
 
 /* Decode the rest.  */

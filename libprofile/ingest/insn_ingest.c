@@ -339,6 +339,16 @@ static enum profile_status flush(struct ingest_insn *insn, uint32_t process_id,
     return status;
 }
 
+/* Whether packets of the thread before those of the record are missing: they were not recorded, or
+ * their record was lost or cut off.  */
+static bool follows_others(const struct fxt_record *record, const struct insn_thread *thread)
+{
+    uint64_t offset = thread->offset;
+
+    (void)ingest_argument_u64(record, "offset", &offset);
+    return offset != thread->offset || number(record, "cut", 1);
+}
+
 static enum profile_status take_packets(struct ingest_insn *insn, const struct fxt_record *record,
                                         uint32_t id, struct profile_error *error)
 {
@@ -349,11 +359,13 @@ static enum profile_status take_packets(struct ingest_insn *insn, const struct f
 
     if (!thread)
         status = add_thread(insn, record, id, &thread, error);
-    else if (number(record, "cut", 1))
+    else if (follows_others(record, thread))
         status = stream_status(thread, insn_stream_break(thread->stream, &failure), &failure,
                                error);
     if (status != PROFILE_OK)
         return status;
+    (void)ingest_argument_u64(record, "offset", &thread->offset);
+    thread->offset += payload.length;
     return stream_status(thread,
                          insn_stream_feed(thread->stream, payload.bytes, payload.length, &failure),
                          &failure, error);

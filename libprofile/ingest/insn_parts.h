@@ -67,6 +67,7 @@ struct insn_thread {
     struct insn_stream *stream;
     struct insn_stacks *stacks;
     uint64_t time_shift, time_mult, time_zero;
+    uint64_t offset; /* of the next packets in all packets of the thread */
     profile_id category;
     struct profile_error error; /* of a receiver */
 };

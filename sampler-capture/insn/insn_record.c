@@ -203,10 +203,28 @@ struct code_page *insn_recorder_page(struct insn_recorder *recorder, struct thre
 
 /* ---- Packets ---- */
 
+/* How much of an owner's packets was written; NULL: no memory.  */
+static uint64_t *written_of(struct insn_recorder *recorder, const struct insn_owner *owner)
+{
+    bool is_new;
+    uint32_t number;
+
+    if (!base_make_room(&recorder->written, &recorder->owner_capacity, recorder->owners.count + 1,
+                        sizeof *recorder->written))
+        return NULL;
+    number = base_pairs_add(&recorder->owners, owner->process, owner->thread, &is_new);
+    if (number == 0)
+        return NULL;
+    if (is_new)
+        recorder->written[number - 1] = 0;
+    return &recorder->written[number - 1];
+}
+
 bool insn_recorder_packets(struct insn_recorder *recorder, const struct insn_owner *owner,
                            bool is_cut, const uint8_t *bytes, size_t size, uint64_t ticks)
 {
     const struct insn_config *config = &recorder->config;
+    uint64_t *written = written_of(recorder, owner);
     const struct fxt_arg args[] = {
         stream_number("mtc_freq", config->mtc_freq),
         stream_number("nom_freq", config->nom_freq),
@@ -218,6 +236,7 @@ bool insn_recorder_packets(struct insn_recorder *recorder, const struct insn_own
         stream_number("time_shift", recorder->time_shift),
         stream_number("time_mult", recorder->time_mult),
         stream_number("time_zero", recorder->time_zero),
+        stream_number("offset", written ? *written : 0),
         stream_number("cut", 1), /* the last one: only if it is true */
     };
     struct fxt_record blob = {
@@ -230,6 +249,9 @@ bool insn_recorder_packets(struct insn_recorder *recorder, const struct insn_own
         .arg_count = sizeof args / sizeof *args - !is_cut,
     };
 
+    if (!written)
+        return false;
+    *written += size;
     recorder->packet_bytes += size;
     blob.value.large_blob.payload.bytes = bytes;
     blob.value.large_blob.payload.length = size;
@@ -242,6 +264,8 @@ void insn_recorder_release(struct insn_recorder *recorder)
         free(recorder->pages[i]);
     free(recorder->pages);
     base_pairs_release(&recorder->page_keys);
+    free(recorder->written);
+    base_pairs_release(&recorder->owners);
     processes_release(&recorder->processes);
 }
 

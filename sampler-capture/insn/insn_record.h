@@ -37,6 +37,10 @@ struct insn_recorder {
     struct base_pairs page_keys; /* item i is of pages[i]: its process and address */
     size_t page_capacity;
 
+    uint64_t *written; /* owned; item i: bytes of packets of the thread owners.items[i] */
+    struct base_pairs owners; /* process and thread */
+    size_t owner_capacity;
+
     uint64_t packet_bytes;
     uint64_t blobs_of_code;
 };

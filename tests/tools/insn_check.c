@@ -45,6 +45,7 @@ struct stream {
     struct step_digest digest, plain_digest;
     struct process *of;
     struct truth *truth;
+    uint64_t offset; /* of the next packets */
     struct insn_step *held; /* after a loss: all blocks up to the next one, since loops repeat */
     size_t held_count, held_room;
 };
@@ -311,7 +312,7 @@ static struct stream *stream_of(const struct fxt_record *record)
     options.config.nom_freq = (uint8_t)number(record, "nom_freq");
     options.config.cpuid_0x15_eax = (uint32_t)number(record, "cpuid_0x15_eax");
     options.config.cpuid_0x15_ebx = (uint32_t)number(record, "cpuid_0x15_ebx");
-    if (number(record, "cut")) /* its first packets are missing */
+    if (number(record, "cut") || number(record, "offset")) /* its first packets are missing */
         stream->truth->searching = true;
     if (insn_stream_open(&options, stream->of->space, take_steps, stream, &stream->stream, NULL) !=
         INSN_OK)
@@ -416,9 +417,11 @@ static void take_packets(const struct fxt_record *record)
     struct fxt_bytes payload = record->value.large_blob.payload;
     struct stream *stream = stream_of(record);
 
-    if (number(record, "cut") && (insn_stream_break(stream->stream, NULL) != INSN_OK ||
-                                  insn_stream_break(stream->plain, NULL) != INSN_OK))
+    if ((number(record, "cut") || number(record, "offset") != stream->offset) &&
+        (insn_stream_break(stream->stream, NULL) != INSN_OK ||
+         insn_stream_break(stream->plain, NULL) != INSN_OK))
         die("break failed");
+    stream->offset = number(record, "offset") + payload.length;
     if (insn_stream_feed(stream->stream, payload.bytes, payload.length, NULL) != INSN_OK ||
         insn_stream_feed(stream->plain, payload.bytes, payload.length, NULL) != INSN_OK)
         die("feed failed");
