@@ -145,9 +145,9 @@ static const struct store_report_column timeline_columns[] = { { "lane", STORE_R
     " JOIN thread AS th ON th.id = s.utid\n" \
     "  LEFT JOIN process AS p ON p.id = th.upid"
 
-/* The samples of each thread, on each CPU if lanes are CPUs, by bin.  Threads are looked up for each
- * sample only if a filter needs that, and thread and bin are one number, which SQLite sorts in a
- * third of the time.  */
+/* The samples of each thread, on each CPU if lanes are CPUs, by bin.  Threads are looked up for
+ * each sample only if a filter needs that, and thread and bin are one number, which SQLite sorts in
+ * a third of the time.  */
 static void add_by_bin(const struct report_query *query, struct base_text *sql)
 {
     const struct store_report_bins *bins = &query->bins;

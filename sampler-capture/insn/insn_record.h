@@ -37,7 +37,7 @@ struct insn_recorder {
     struct base_pairs page_keys; /* item i is of pages[i]: its process and address */
     size_t page_capacity;
 
-    uint64_t *written; /* owned; item i: bytes of packets of the thread owners.items[i] */
+    uint64_t *written;        /* owned; item i: bytes of packets of the thread owners.items[i] */
     struct base_pairs owners; /* process and thread */
     size_t owner_capacity;
 

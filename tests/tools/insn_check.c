@@ -45,7 +45,7 @@ struct stream {
     struct step_digest digest, plain_digest;
     struct process *of;
     struct truth *truth;
-    uint64_t offset; /* of the next packets */
+    uint64_t offset;        /* of the next packets */
     struct insn_step *held; /* after a loss: all blocks up to the next one, since loops repeat */
     size_t held_count, held_room;
 };
