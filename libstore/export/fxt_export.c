@@ -543,7 +543,7 @@ static void release(struct fx *fx)
     base_pairs_release(&fx->strings);
     base_pairs_release(&fx->thread_indexes);
     free(fx->argument_bytes.bytes);
-    free(fx->name_bytes.bytes);
+    fx_release_names(fx);
     free(fx->mentioned);
     free(fx->first_threads);
     (void)sqlite3_finalize(fx->args);

@@ -106,6 +106,12 @@ struct fx_provider {
 
 #define FX_NO_PROVIDER SIZE_MAX
 
+/* A category and a name, by export_copy_text().  */
+struct fx_name {
+    bool was_read;
+    const char *category, *name;
+};
+
 struct fx {
     struct export *export;
     struct fxt_writer *writer;
@@ -131,7 +137,7 @@ struct fx {
     sqlite3_stmt *args;
     struct fxt_arg arguments[FXT_MAX_ARGS];
     size_t argument_count;
-    struct base_text argument_bytes, name_bytes;
+    struct base_text argument_bytes;
 
     struct fx_maps maps;
     struct fx_track *tracks; /* [track id - first_track] */
@@ -141,13 +147,20 @@ struct fx {
     struct fx_due *due;      /* a heap: the soonest first */
     size_t due_count, due_capacity;
     uint64_t order;
-    sqlite3_stmt *names; /* of event_name */
+    sqlite3_stmt *names;   /* of event_name */
+    struct fx_name *kept;  /* [event_name.id]: FX_KEPT_NAMES of them; NULL: none yet */
+    size_t kept_bytes;     /* of their texts */
+    struct fx_name passed; /* one that is not kept */
 
     /* The session that was written last.  */
     int64_t period_ns;
     uint32_t max_frames; /* 0: none was said */
     bool arm64;
 };
+
+/* Names that are kept, and bytes of their texts.  */
+#define FX_KEPT_NAMES ((size_t)1 << 16)
+#define FX_KEPT_BYTES ((size_t)16 << 20)
 
 /* What text a string is of.  */
 enum fx_text { FX_CATEGORY, FX_NAME, FX_KEY };
@@ -168,6 +181,7 @@ enum store_status fx_thread(struct fx *fx, uint32_t thread, struct fxt_thread *o
 enum store_status fx_load_args(struct fx *fx, int64_t set, struct fxt_record *record);
 /* Category and name by event_name.id; texts live until the next call.  */
 enum store_status fx_event_name(struct fx *fx, int64_t id, struct fxt_record *record);
+void fx_release_names(struct fx *fx);
 /* From here on records are of that provider.  */
 enum store_status fx_switch(struct fx *fx, size_t provider);
 /* An event without arguments, which mentions a thread and a time and gives no row.  */

@@ -78,35 +78,75 @@ enum store_status fx_string(struct fx *fx, enum fx_text of, int64_t id, const ch
     return is_new ? fx_put(fx, &record) : STORE_OK;
 }
 
-enum store_status fx_event_name(struct fx *fx, int64_t id, struct fxt_record *record)
+/* ---- Names of events ---- */
+
+static void release_name(struct fx_name *name)
 {
+    export_free_text(name->category);
+    export_free_text(name->name);
+    *name = (struct fx_name){ .was_read = false };
+}
+
+void fx_release_names(struct fx *fx)
+{
+    for (size_t i = 0; fx->kept && i < FX_KEPT_NAMES; i++)
+        release_name(&fx->kept[i]);
+    free(fx->kept);
+    release_name(&fx->passed);
+}
+
+static enum store_status read_name(struct fx *fx, int64_t id, struct fx_name *out)
+{
+    struct export *export = fx->export;
     enum store_status status = STORE_OK;
 
     (void)sqlite3_bind_int64(fx->names, 1, id);
-    if (export_step(fx->export, fx->names, &status)) {
-        const char *category = (const char *)sqlite3_column_text(fx->names, 0);
-        const char *name = (const char *)sqlite3_column_text(fx->names, 1);
-
-        status = fx_string(fx, FX_CATEGORY, id, category, &record->category);
+    if (export_step(export, fx->names, &status)) {
+        status = export_copy_text(export, fx->names, 0, &out->category);
         if (status == STORE_OK)
-            status = fx_string(fx, FX_NAME, id, name, &record->name);
-        if (record->category.index == 0 || record->name.index == 0) {
-            /* Inline texts must outlive the statement's row.  */
-            fx->name_bytes.length = 0;
-            if (!export_text_adds(&fx->name_bytes, category ? category : "") ||
-                !base_text_append(&fx->name_bytes, "", 1) ||
-                !export_text_adds(&fx->name_bytes, name ? name : "") ||
-                !base_text_append(&fx->name_bytes, "", 1))
-                status = store_no_memory(fx->export->error);
-            if (status == STORE_OK) {
-                record->category.bytes = fx->name_bytes.bytes;
-                record->name.bytes = fx->name_bytes.bytes + record->category.length + 1;
-            }
-        }
+            status = export_copy_text(export, fx->names, 1, &out->name);
     } else if (status == STORE_OK) {
-        status = export_corrupt(fx->export, "an event's name is not there");
+        status = export_corrupt(export, "an event's name is not there");
     }
     (void)sqlite3_reset(fx->names);
+    out->was_read = status == STORE_OK;
+    if (status != STORE_OK)
+        release_name(out);
+    return status;
+}
+
+/* Most events have one of few names.  */
+static enum store_status find_name(struct fx *fx, int64_t id, const struct fx_name **out)
+{
+    struct fx_name *name = &fx->passed;
+    enum store_status status;
+
+    if (!fx->kept)
+        fx->kept = calloc(FX_KEPT_NAMES, sizeof *fx->kept);
+    if (!fx->kept)
+        return store_no_memory(fx->export->error);
+    release_name(&fx->passed);
+    if (id >= 0 && (uint64_t)id < FX_KEPT_NAMES &&
+        (fx->kept[id].was_read || fx->kept_bytes < FX_KEPT_BYTES))
+        name = &fx->kept[id];
+    *out = name;
+    if (name->was_read)
+        return STORE_OK;
+    status = read_name(fx, id, name);
+    if (status == STORE_OK && name != &fx->passed)
+        fx->kept_bytes += fx_inline(name->category).length + fx_inline(name->name).length;
+    return status;
+}
+
+enum store_status fx_event_name(struct fx *fx, int64_t id, struct fxt_record *record)
+{
+    const struct fx_name *name = &fx->passed;
+    enum store_status status = find_name(fx, id, &name);
+
+    if (status == STORE_OK)
+        status = fx_string(fx, FX_CATEGORY, id, name->category, &record->category);
+    if (status == STORE_OK)
+        status = fx_string(fx, FX_NAME, id, name->name, &record->name);
     return status;
 }
 

@@ -124,6 +124,18 @@ if [ $rounds -lt 11 ] || [ $compared -lt 11 ]; then
     fail "only $rounds traces and $compared profiles were compared"
 fi
 
+# Names with large ids, of which some are kept from one event to the next and some are not.
+generate --kind events --count 3000 --stacks 30 >names.fxt
+fxtq import -q names.fxt -o names.fxtq
+run 0 fxtq export fxt names.fxtq -o small.fxt
+for edit in "id + 70000 WHERE id % 3" "id + 9223372036854000000 WHERE 1" "-id WHERE id % 2"; do
+    cp names.fxtq large.fxtq
+    sqlite3 large.fxtq "PRAGMA foreign_keys = OFF; UPDATE slice_data SET name_id = $(echo "$edit" | sed 's/id/name_id/g');
+        UPDATE flow SET name_id = $(echo "$edit" | sed 's/id/name_id/g'); UPDATE event_name SET id = $edit"
+    run 0 fxtq export fxt large.fxtq -o large.fxt
+    cmp -s small.fxt large.fxt || fail "names with ids of $edit"
+done
+
 # ---- Real traces ----
 
 if [ ! -d "$FXT_SHARED_DATA/fxt" ]; then
