@@ -3,10 +3,10 @@
 set -eu
 cd "$WORK"
 . "$ROOT/tests/cli/insn_common.sh"
-compile callbacks jumps recursion tables strings heap siglongjmp interpreter
+compile callbacks jumps recursion tables strings heap siglongjmp interpreter varying
 c++ -O2 -static -no-pie -o virtual "$PROGRAMS/virtual.cc"
 stop_if_wrong
-for name in callbacks jumps recursion tables strings heap siglongjmp interpreter virtual; do
+for name in callbacks jumps recursion tables strings heap siglongjmp interpreter varying virtual; do
     run 0 sampler-capture insn --simulate -q --steps $name.steps -o $name.fxt -- ./$name
     run 0 insn_check $name.fxt $name.steps
     [ "$(sed -n 's/^equal=//p' out)" = "$(sed -n 's/^stepped=//p' out)" ] || fail "$name: not all was decoded: $(cat out)"

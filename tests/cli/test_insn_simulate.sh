@@ -36,6 +36,7 @@ for name in signals threads processes coroutines changing; do
     }
 done
 "$CC" -O2 -o calls "$PROGRAMS/calls.c" # linked dynamically: ld.so, PLT
+"$CC" -O2 -Wl,-z,lazy -o loading "$PROGRAMS/loading.c"
 # Not static: such programs sort all their unwind tables before they throw.
 c++ -O2 -static-libstdc++ -static-libgcc -o exceptions "$PROGRAMS/exceptions.cc"
 stop_if_wrong
@@ -43,7 +44,7 @@ stop_if_wrong
 traces 7 calls -- ./calls
 ./calls >expected || :
 cmp -s expected calls.out || fail "the program printed something else: $(cat calls.out)"
-for name in signals threads coroutines changing exceptions; do
+for name in signals threads coroutines changing exceptions loading; do
     traces 0 $name -- ./$name
 done
 traces 5 processes -- ./processes

@@ -5,8 +5,8 @@ cd "$WORK"
 . "$ROOT/tests/cli/insn_common.sh"
 
 # Every call is a slice, by a list of instructions that another program makes calls of.
-compile calls signals threads coroutines changing
-for name in calls signals threads coroutines changing; do
+compile calls signals threads coroutines changing processes
+for name in calls signals threads coroutines changing processes; do
     sampler-capture insn --simulate -q --steps $name.steps -o $name.fxt -- ./$name >$name.out || :
     run 0 python3 "$ROOT/tests/tools/insn_spans.py" $name $name.steps $name.fxt
     prints "differences=0"

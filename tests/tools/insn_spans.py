@@ -62,6 +62,7 @@ def function(address):
     return start if i and address < start + symbols[start] and sections.get(address) == sections.get(start) else None
 
 
+entry = next(int(line.split()[-1], 16) for line in lines_of("readelf", "-hW", program) if "Entry point address:" in line)
 Span = collections.namedtuple("Span", "function begin end depth order")
 
 
@@ -114,6 +115,9 @@ class Thread:
     def step(self, ip, now):
         before, self.before = self.before, ip
         inside = self.stack and self.stack[-1][0] == function(ip)
+        if ip == entry:  # a program that takes the place of another one
+            self.close(0, now, False)
+            self.left = []
         if not self.stack:
             self.push(function(ip), (), now)
             return
