@@ -1,4 +1,5 @@
-/* loading - a library that is loaded while the program runs, whose functions are bound when they are first called, and unloaded.  */
+/* loading - a library that is loaded while the program runs, whose functions are bound when they
+ * are first called, and unloaded.  */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>

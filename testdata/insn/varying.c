@@ -1,4 +1,5 @@
-/* varying - frames whose size is known only when they are made, arguments of any number, large results, and the vdso.  */
+/* varying - frames whose size is known only when they are made, arguments of any number, large
+ * results, and the vdso.  */
 #include <alloca.h>
 #include <stdarg.h>
 #include <stdio.h>
