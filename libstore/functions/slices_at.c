@@ -35,8 +35,22 @@ void slices_at_release(struct slices_at *slices)
     for (size_t i = 0; i < slices->thread_count; i++)
         release_thread(&slices->threads[i]);
     free(slices->threads);
-    free(slices->found);
-    *slices = (struct slices_at){ .kept = 0 };
+    *slices = (struct slices_at){ .visited = slices->visited };
+}
+
+void slices_at_refresh(struct slices_at *slices, sqlite3 *db)
+{
+    static const char *const schemas[2] = { "main", "temp" };
+    unsigned versions[2] = { 0, 0 };
+    bool may_change = sqlite3_txn_state(db, NULL) == SQLITE_TXN_WRITE;
+
+    for (int i = 0; i < 2; i++) /* a connection without temporary tables has no version of them */
+        (void)sqlite3_file_control(db, schemas[i], SQLITE_FCNTL_DATA_VERSION, &versions[i]);
+    if (may_change || slices->may_change ||
+        memcmp(versions, slices->versions, sizeof versions) != 0)
+        slices_at_release(slices);
+    memcpy(slices->versions, versions, sizeof versions);
+    slices->may_change = may_change;
 }
 
 /* ---- Reading a thread ---- */
@@ -100,36 +114,49 @@ static int read_thread(struct slices_at *slices, sqlite3 *db, int64_t utid,
     if (code == SQLITE_OK)
         code = sqlite3_bind_int64(row, 1, utid);
     if (code == SQLITE_OK)
-        code = read_spans(out, row, MOST_KEPT - slices->kept);
+        code = read_spans(out, row, slices->kept < MOST_KEPT ? MOST_KEPT - slices->kept : 0);
     (void)sqlite3_finalize(row);
     return code == SQLITE_OK ? make_tree(out) : code;
 }
 
+static size_t place_of(const struct slices_at *slices, int64_t utid, bool *is_there)
+{
+    size_t low = 0, high = slices->thread_count;
+
+    BASE_BISECT(low, high, i, slices->threads[i].utid < utid);
+    *is_there = low < slices->thread_count && slices->threads[low].utid == utid;
+    return low;
+}
+
+/* `slice` may be a view that asks for slices, too: while a thread is read, others may be added.  */
 static int find_thread(struct slices_at *slices, sqlite3 *db, int64_t utid,
                        const struct slices_at_thread **out)
 {
-    struct slices_at_thread made;
-    size_t low = 0, high = slices->thread_count;
-    int code;
+    struct slices_at_thread made = { .spans = NULL };
+    bool is_there = false;
+    size_t low = place_of(slices, utid, &is_there);
+    int code = SQLITE_OK;
 
-    BASE_BISECT(low, high, i, slices->threads[i].utid < utid);
-    if (low == slices->thread_count || slices->threads[low].utid != utid) {
-        if (!base_make_room(&slices->threads, &slices->thread_capacity, slices->thread_count + 1,
-                            sizeof *slices->threads))
-            return SQLITE_NOMEM;
+    if (!is_there) {
         code = read_thread(slices, db, utid, &made);
-        if (code != SQLITE_OK) {
-            release_thread(&made);
-            return code;
-        }
+        low = place_of(slices, utid, &is_there);
+        if (code == SQLITE_OK && !is_there &&
+            !base_make_room(&slices->threads, &slices->thread_capacity, slices->thread_count + 1,
+                            sizeof *slices->threads))
+            code = SQLITE_NOMEM;
+    }
+    if (code != SQLITE_OK || is_there) {
+        release_thread(&made);
+    } else {
         memmove(&slices->threads[low + 1], &slices->threads[low],
                 (slices->thread_count - low) * sizeof *slices->threads);
         slices->threads[low] = made;
         slices->thread_count++;
         slices->kept += made.count;
+        slices->visited += made.count;
     }
     *out = &slices->threads[low];
-    return SQLITE_OK;
+    return code;
 }
 
 /* ---- Finding ---- */
@@ -146,35 +173,39 @@ static int compare_found(const void *a, const void *b)
 /* Of the first `limit` spans, those below a node that last at a time.  The node's first leaf is
  * `first`, and it has `leaves` of them.  */
 static bool collect(struct slices_at *slices, const struct slices_at_thread *thread, size_t node,
-                    size_t first, size_t leaves, size_t limit, int64_t at)
+                    size_t first, size_t leaves, size_t limit, int64_t at,
+                    struct slices_at_answer *answer)
 {
+    slices->visited++;
     if (first >= limit || thread->latest[node] < at)
         return true;
     if (leaves > 1)
-        return collect(slices, thread, 2 * node, first, leaves / 2, limit, at) &&
-               collect(slices, thread, 2 * node + 1, first + leaves / 2, leaves / 2, limit, at);
-    if (!base_make_room(&slices->found, &slices->capacity, slices->count + 1,
-                        sizeof *slices->found))
+        return collect(slices, thread, 2 * node, first, leaves / 2, limit, at, answer) &&
+               collect(slices, thread, 2 * node + 1, first + leaves / 2, leaves / 2, limit, at,
+                       answer);
+    if (!base_make_room(&answer->found, &answer->capacity, answer->count + 1,
+                        sizeof *answer->found))
         return false;
-    slices->found[slices->count++] = (struct slices_at_found){ thread->spans[first].depth,
+    answer->found[answer->count++] = (struct slices_at_found){ thread->spans[first].depth,
                                                                thread->spans[first].id };
     return true;
 }
 
-int slices_at_find(struct slices_at *slices, sqlite3 *db, int64_t utid, int64_t at)
+int slices_at_find(struct slices_at *slices, sqlite3 *db, int64_t utid, int64_t at,
+                   struct slices_at_answer *answer)
 {
     const struct slices_at_thread *thread = NULL;
     size_t low = 0, high;
     int code = find_thread(slices, db, utid, &thread);
 
-    slices->count = 0;
+    answer->count = 0;
     if (code != SQLITE_OK || thread->count == 0)
         return code;
     high = thread->count;
     BASE_BISECT(low, high, i, thread->spans[i].ts <= at);
-    if (!collect(slices, thread, 1, 0, thread->leaves, low, at))
+    if (!collect(slices, thread, 1, 0, thread->leaves, low, at, answer))
         return SQLITE_NOMEM;
-    if (slices->count > 1)
-        qsort(slices->found, slices->count, sizeof *slices->found, compare_found);
+    if (answer->count > 1)
+        qsort(answer->found, answer->count, sizeof *answer->found, compare_found);
     return SQLITE_OK;
 }

@@ -43,6 +43,7 @@ struct table {
     sqlite3_vtab base;
     struct functions *functions;
     enum kind kind;
+    struct slices_at slices; /* those of all statements */
 };
 
 struct interval {
@@ -63,8 +64,9 @@ struct cursor {
     size_t id_count, id_capacity;
     int64_t depth; /* of the slice itself */
 
-    /* Slices at a time: what stays from one time to the next, and the place in the answer.  */
-    struct slices_at slices;
+    /* Slices at a time: the answer, and the place in it.  */
+    struct slices_at_answer answer;
+    bool is_fresh;       /* the slices of the table are those of this statement */
     sqlite3_stmt *slice; /* one of them; `rows` while `is_found` */
     bool is_found;
     size_t found_at;
@@ -99,6 +101,12 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     else
         sqlite3_free(table);
     return code;
+}
+
+static int disconnect(sqlite3_vtab *base)
+{
+    slices_at_release(&((struct table *)base)->slices);
+    return functions_disconnect(base);
 }
 
 /* ---- Planning ---- */
@@ -148,8 +156,10 @@ static void clear(struct cursor *cursor)
     }
     sqlite3_value_free(cursor->now.id);
     sqlite3_value_free(cursor->key);
-    *cursor =
-        (struct cursor){ .base = cursor->base, .slices = cursor->slices, .slice = cursor->slice };
+    *cursor = (struct cursor){ .base = cursor->base,
+                               .answer = cursor->answer,
+                               .is_fresh = cursor->is_fresh,
+                               .slice = cursor->slice };
 }
 
 static int close_cursor(sqlite3_vtab_cursor *base)
@@ -157,7 +167,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
     struct cursor *cursor = (struct cursor *)base;
 
     clear(cursor);
-    slices_at_release(&cursor->slices);
+    free(cursor->answer.found);
     (void)sqlite3_finalize(cursor->slice);
     sqlite3_free(base);
     return SQLITE_OK;
@@ -265,13 +275,18 @@ static int read_slices_at(struct cursor *cursor)
 /* Whole numbers are looked up.  What is compared in another way, or is too much, is read.  */
 static int find_slices_at(struct cursor *cursor)
 {
-    sqlite3 *db = ((struct table *)cursor->base.pVtab)->functions->db;
+    struct table *table = (struct table *)cursor->base.pVtab;
+    sqlite3 *db = table->functions->db;
     int code = SQLITE_FULL;
+
+    if (!cursor->is_fresh)
+        slices_at_refresh(&table->slices, db);
+    cursor->is_fresh = true;
 
     if (sqlite3_value_type(cursor->arguments[0]) == SQLITE_INTEGER &&
         sqlite3_value_type(cursor->arguments[1]) == SQLITE_INTEGER)
-        code = slices_at_find(&cursor->slices, db, sqlite3_value_int64(cursor->arguments[1]),
-                              sqlite3_value_int64(cursor->arguments[0]));
+        code = slices_at_find(&table->slices, db, sqlite3_value_int64(cursor->arguments[1]),
+                              sqlite3_value_int64(cursor->arguments[0]), &cursor->answer);
     if (code == SQLITE_FULL)
         return read_slices_at(cursor);
     if (code == SQLITE_OK && !cursor->slice)
@@ -293,9 +308,9 @@ static int next_slice_at(struct cursor *cursor)
     if (!cursor->is_found)
         return sqlite3_step(cursor->rows);
     (void)sqlite3_reset(cursor->slice);
-    if (cursor->found_at == cursor->slices.count)
+    if (cursor->found_at == cursor->answer.count)
         return SQLITE_DONE;
-    code = sqlite3_bind_int64(cursor->slice, 1, cursor->slices.found[cursor->found_at++].id);
+    code = sqlite3_bind_int64(cursor->slice, 1, cursor->answer.found[cursor->found_at++].id);
     return code == SQLITE_OK ? sqlite3_step(cursor->slice) : code;
 }
 
@@ -585,7 +600,7 @@ int timeline_register(sqlite3 *db, struct functions *functions)
     static const sqlite3_module module = {
         .iVersion = 1,
         .xConnect = connect, /* no xCreate: there are no others of its kind */
-        .xDisconnect = functions_disconnect,
+        .xDisconnect = disconnect,
         .xBestIndex = best_index,
         .xFilter = filter,
         .xNext = next,
