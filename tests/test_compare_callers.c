@@ -101,6 +101,59 @@ static bool look_for_callees(const struct compare_set *set, uint32_t function, d
     return any;
 }
 
+static bool is_function(const struct compare_set *set, uint32_t node, uint32_t function)
+{
+    return node != 0 && set->nodes[node].function == function;
+}
+
+/* What a function, its callers and its callees cost alone.  False: there is only itself.  */
+static bool look_for_neighbours(const struct compare_set *set, uint32_t function, double row[RUNS])
+{
+    bool found[MOST_FUNCTIONS] = { false }, any = false;
+
+    found[function] = true;
+    for (uint32_t node = 1; node < set->node_count; node++) {
+        uint32_t parent = set->nodes[node].parent;
+
+        if (parent && is_function(set, node, function))
+            found[set->nodes[parent].function] = true;
+        if (is_function(set, parent, function))
+            found[set->nodes[node].function] = true;
+    }
+    for (uint32_t f = 0; f < set->function_count; f++)
+        any |= found[f] && f != function;
+    memset(row, 0, RUNS * sizeof *row);
+    for (size_t r = 0; r < RUNS; r++)
+        for (size_t i = 0; i < set->runs[r].stack_count; i++)
+            if (found[set->nodes[set->runs[r].stacks[i].node].function])
+                row[r] += set->runs[r].stacks[i].value;
+    return any;
+}
+
+/* What a function costs but for stacks in which it calls one that moved.  False: it never does.  */
+static bool look_for_rest(const struct compare_set *set, uint32_t function, const bool *moved,
+                          double row[RUNS])
+{
+    bool any = false;
+
+    memset(row, 0, RUNS * sizeof *row);
+    for (size_t r = 0; r < RUNS; r++)
+        for (size_t i = 0; i < set->runs[r].stack_count; i++) {
+            bool is_there = false, has_moved = false, below = false;
+
+            for (uint32_t node = set->runs[r].stacks[i].node; node;
+                 node = set->nodes[node].parent) {
+                is_there |= is_function(set, node, function);
+                has_moved |= below && is_function(set, node, function);
+                below |= moved[set->nodes[node].function];
+            }
+            any |= has_moved;
+            if (is_there && !has_moved)
+                row[r] += set->runs[r].stacks[i].value;
+        }
+    return any;
+}
+
 /* Every third function.  */
 static void look_for_third(const struct compare_set *set, uint32_t first, double row[RUNS])
 {
@@ -130,6 +183,7 @@ START_TEST(each_stack_with_any_of_them_counts_once)
         for (uint32_t f = 0; f < set->function_count; f++) {
             double expected[RUNS], row[RUNS] = { -1, -1, -1 };
             uint32_t third[MOST_FUNCTIONS];
+            bool moved[MOST_FUNCTIONS] = { false };
             size_t count = 0;
             bool any = false;
 
@@ -139,8 +193,16 @@ START_TEST(each_stack_with_any_of_them_counts_once)
             ck_assert(callers_cost_with_callees(callers, f, row, &any));
             ck_assert_int_eq(any, look_for_callees(set, f, expected));
             check_row(set, _i, "callees of", f, row, expected);
+            ck_assert(callers_cost_of_neighbours(callers, f, row, &any));
+            ck_assert_int_eq(any, look_for_neighbours(set, f, expected));
+            check_row(set, _i, "neighbours of", f, row, expected);
             for (uint32_t k = f; k < set->function_count; k += 3)
-                third[count++] = k;
+                moved[third[count++] = k] = true;
+            for (uint32_t k = 0; k < set->function_count; k++) {
+                ck_assert(callers_cost_of_rest(callers, k, moved, row, &any));
+                ck_assert_int_eq(any, look_for_rest(set, k, moved, expected));
+                check_row(set, _i, "rest of", k, row, expected);
+            }
             ck_assert(callers_cost_together(callers, third, count, row));
             look_for_third(set, f, expected);
             check_row(set, _i, "every third from", f, row, expected);

@@ -69,6 +69,8 @@ enum compare_sum {
     COMPARE_SUM_CALLERS = 0, /* the direct callers of the function, without itself */
     COMPARE_SUM_CALLEES = 1, /* the function and those that it calls directly */
     COMPARE_SUM_GROUP = 2,   /* the functions of its group */
+    /* The own costs, without callees, of the function, its direct callers and direct callees.  */
+    COMPARE_SUM_NEIGHBOURS = 3,
 };
 
 /* Runs are numbered 0..base_runs - 1, then base_runs..base_runs + new_runs - 1.  A row has one
@@ -89,10 +91,14 @@ struct compare_input {
     /* The group of each function, for "moved": functions of one source file have the same number,
      * which is below function_count or COMPARE_NO_GROUP.  NULL: unknown.  */
     const uint32_t *group;
-    /* Fill in a row with what functions cost together, with their callees: the cost of all stacks
-     * that contain any of them, each stack counted once.  Returns false if there are none.  NULL:
-     * unknown.  */
+    /* Fill in a row with what functions cost together, with their callees, except for
+     * COMPARE_SUM_NEIGHBOURS: the cost of all stacks that contain any of them, each stack counted
+     * once.  Returns false if there are none.  NULL: unknown.  */
     bool (*sum)(void *context, enum compare_sum which, size_t function, double *row);
+    /* Fill in a row with what the function costs with its callees, without the stacks in which it
+     * calls, directly or not, one of the functions for which moved is set (function_count of them).
+     * Returns false if it never calls one.  NULL: unknown.  */
+    bool (*rest)(void *context, size_t function, const bool *moved, double *row);
     void *context;
 };
 

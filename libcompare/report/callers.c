@@ -4,6 +4,7 @@
  * spent there the difference of two running sums over its stacks.  */
 #include "libcompare/report/callers.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/bisect.h"
@@ -226,16 +227,22 @@ static bool find_callees(struct callers *callers, uint32_t function)
     return true;
 }
 
-/* What one function cost, which the runs know.  */
+/* What one function cost in a run, which knows it; NULL: nothing.  */
+static const struct compare_cost *cost_in(const struct compare_run *run, uint32_t function)
+{
+    size_t low = 0, high = run->cost_count;
+
+    BASE_BISECT(low, high, c, run->costs[c].function < function);
+    return low < run->cost_count && run->costs[low].function == function ? &run->costs[low] : NULL;
+}
+
 static void take_cost(const struct compare_set *set, uint32_t function, double *row)
 {
     for (size_t i = 0; i < set->run_count; i++) {
-        const struct compare_cost *costs = set->runs[i].costs;
-        size_t low = 0, high = set->runs[i].cost_count;
+        const struct compare_cost *cost = cost_in(&set->runs[i], function);
 
-        BASE_BISECT(low, high, c, costs[c].function < function);
-        if (low < set->runs[i].cost_count && costs[low].function == function)
-            row[i] = costs[low].total;
+        if (cost)
+            row[i] = cost->total;
     }
 }
 
@@ -263,6 +270,18 @@ static int by_position(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
+/* What lies at a position and below it, times sign.  */
+static void add_below(const struct callers *callers, uint32_t at, double sign, double *row)
+{
+    for (size_t r = 0; r < callers->set->run_count; r++) {
+        const struct sums *sums = &callers->runs[r];
+        size_t first = first_from(sums->positions, 0, sums->count, at);
+        size_t last = first_from(sums->positions, first, sums->count, callers->limits[at]);
+
+        row[r] += sign * (sums->before[last] - sums->before[first]);
+    }
+}
+
 /* What lies below any of the starts.  */
 static void sum_below(struct callers *callers, double *row)
 {
@@ -275,13 +294,7 @@ static void sum_below(struct callers *callers, double *row)
         if (at < limit) /* below the one before */
             continue;
         limit = callers->limits[at];
-        for (size_t r = 0; r < callers->set->run_count; r++) {
-            const struct sums *sums = &callers->runs[r];
-            size_t first = first_from(sums->positions, 0, sums->count, at);
-
-            row[r] += sums->before[first_from(sums->positions, first, sums->count, limit)] -
-                      sums->before[first];
-        }
+        add_below(callers, at, 1, row);
     }
 }
 
@@ -323,6 +336,78 @@ bool callers_cost_with_callees(struct callers *callers, uint32_t function, doubl
         return false;
     *any = callers->found_count > 1;
     return sum_found(callers, row);
+}
+
+bool callers_cost_of_neighbours(struct callers *callers, uint32_t function, double *row, bool *any)
+{
+    const struct compare_set *set = callers->set;
+
+    ask(callers);
+    if (!add_found(callers, function) || !find_callers(callers, function) ||
+        !find_callees(callers, function))
+        return false;
+    *any = callers->found_count > 1;
+    memset(row, 0, set->run_count * sizeof *row);
+    for (size_t i = 0; i < set->run_count; i++)
+        for (size_t f = 0; f < callers->found_count; f++) {
+            const struct compare_cost *cost = cost_in(&set->runs[i], callers->found[f]);
+
+            row[i] += cost ? cost->self : 0;
+        }
+    return true;
+}
+
+/* All positions of functions that moved, ascending, also below each other.  */
+static bool find_moved(struct callers *callers, const bool *moved)
+{
+    callers->start_count = 0;
+    for (uint32_t at = 1; at < callers->set->node_count; at++) {
+        if (!moved[callers->functions[at]])
+            continue;
+        if (!base_make_room(&callers->starts, &callers->start_capacity, callers->start_count + 1,
+                            sizeof *callers->starts))
+            return false;
+        callers->starts[callers->start_count++] = at;
+    }
+    return true;
+}
+
+/* What lies below the position and a function that moved.  */
+static bool take_moved(const struct callers *callers, uint32_t position, double *row)
+{
+    uint32_t next = position + 1, limit = callers->limits[position];
+    size_t i = first_from(callers->starts, 0, callers->start_count, next);
+    bool any = false;
+
+    while (i < callers->start_count && callers->starts[i] < limit) {
+        uint32_t at = callers->starts[i];
+
+        add_below(callers, at, -1, row);
+        any = true;
+        i = first_from(callers->starts, i + 1, callers->start_count, callers->limits[at]);
+    }
+    return any;
+}
+
+bool callers_cost_of_rest(struct callers *callers, uint32_t function, const bool *moved,
+                          double *row, bool *any)
+{
+    size_t limit = callers->first[function + 1];
+
+    *any = false;
+    memset(row, 0, callers->set->run_count * sizeof *row);
+    if (!find_moved(callers, moved))
+        return false;
+    for (size_t i = callers->first[function]; i < limit;) {
+        uint32_t at = callers->positions[i];
+
+        add_below(callers, at, 1, row);
+        *any |= take_moved(callers, at, row);
+        i = first_from(callers->positions, i + 1, limit, callers->limits[at]);
+    }
+    for (size_t r = 0; r < callers->set->run_count; r++)
+        row[r] = fmax(row[r], 0); /* sums of differences */
+    return true;
 }
 
 bool callers_cost_together(struct callers *callers, const uint32_t *functions, size_t count,

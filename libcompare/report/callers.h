@@ -25,6 +25,18 @@ bool callers_cost_with_callees(struct callers *callers, uint32_t function, doubl
 bool callers_cost_together(struct callers *callers, const uint32_t *functions, size_t count,
                            double *row);
 
+/* What the function, its direct callers and its direct callees cost alone, without what they call.
+ * *any becomes whether there are others than itself.  */
+bool callers_cost_of_neighbours(struct callers *callers, uint32_t function, double *row, bool *any);
+
+/* Fill row with what the function costs in each run with what it calls, without the stacks in which
+ * it calls, directly or not, one of the functions for which moved is set.  *any becomes whether
+ * there are such calls.  Returns false when memory is short.
+ *
+ * Takes time in proportion to the nodes of both.  */
+bool callers_cost_of_rest(struct callers *callers, uint32_t function, const bool *moved,
+                          double *row, bool *any);
+
 void callers_close(struct callers *callers); /* accepts NULL */
 
 #endif /* COMPARE_CALLERS_H */

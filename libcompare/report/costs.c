@@ -129,10 +129,24 @@ static bool fill_sum(void *context, enum compare_sum which, size_t function, dou
     case COMPARE_SUM_CALLEES:
         ok = ok && callers_cost_with_callees(rows->callers, (uint32_t)function, row, &any);
         break;
+    case COMPARE_SUM_NEIGHBOURS:
+        ok = ok && callers_cost_of_neighbours(rows->callers, (uint32_t)function, row, &any);
+        break;
     case COMPARE_SUM_GROUP:
         ok = ok && fill_file(rows, function, row, &any);
         break;
     }
+    rows->failed |= !ok;
+    return ok && any;
+}
+
+static bool fill_rest(void *context, size_t function, const bool *moved, double *row)
+{
+    struct rows *rows = context;
+    bool any = false;
+    bool ok = (rows->callers || callers_open(rows->set, &rows->callers)) &&
+              callers_cost_of_rest(rows->callers, (uint32_t)function, moved, row, &any);
+
     rows->failed |= !ok;
     return ok && any;
 }
@@ -150,6 +164,7 @@ static enum compare_status compare_rows(struct rows *rows, struct compare_report
                                         struct compare_error *error)
 {
     const struct compare_set *set = rows->set;
+    bool has_stacks = all_have_stacks(set);
     struct compare_input input = { .base_runs = set->side_runs[COMPARE_BASE],
                                    .new_runs = set->side_runs[COMPARE_NEW],
                                    .cost = rows->cost,
@@ -158,7 +173,8 @@ static enum compare_status compare_rows(struct rows *rows, struct compare_report
                                    .self = rows->self,
                                    .total = rows->total,
                                    .group = rows->group,
-                                   .sum = all_have_stacks(set) ? fill_sum : NULL,
+                                   .sum = has_stacks ? fill_sum : NULL,
+                                   .rest = has_stacks ? fill_rest : NULL,
                                    .context = rows };
     enum compare_status status;
 

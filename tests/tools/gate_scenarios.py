@@ -196,6 +196,15 @@ def moved(stacks_before, stacks_after):
     return stacks
 
 
+def wrapped(name):
+    """The same 60 functions, in the new build below a function that the old one does not have."""
+    stacks = {}
+    for stack, (weight, _) in moved({}, {}).items():
+        stacks[stack] = (weight, 0.0)
+        stacks[("main", name) + stack[1:]] = (0.0, weight)
+    return stacks
+
+
 MOVED_FILES = {"a": "src/a.c", "b": "src/b.c", "work": "src/work.c"}
 
 
@@ -270,6 +279,14 @@ SCENARIOS = {
     "moved to another caller": Scenario(placed(moved({("main", "a0", "b1"): 0.7, ("main", "a2", "b1"): 0.3},
                                                      {("main", "a0", "b1"): 0.2, ("main", "a2", "b1"): 0.8}),
                                                {**MOVED_FILES, "a2": "src/c.c"}), fail=(0, 0.02)),
+    "moved to another branch": Scenario(placed(moved({("main", "a0", "a1", "b1"): 0.7, ("main", "c0", "c1", "b1"): 0.3},
+                                                     {("main", "a0", "a1", "b1"): 0.2, ("main", "c0", "c1", "b1"): 0.8}),
+                                               {**MOVED_FILES, "c0": "src/c.c", "c1": "src/d.c"}), fail=(0, 0.02)),
+    "moved within a file, another branch": Scenario(placed(moved({("main", "a0", "b1"): 0.7, ("main", "c0", "c1", "b2"): 0.3},
+                                                                 {("main", "a0", "b1"): 0.2, ("main", "c0", "c1", "b2"): 0.8}),
+                                                           {**MOVED_FILES, "c0": "src/c.c", "c1": "src/d.c"}), fail=(0, 0.02)),
+    "moved out of main": Scenario(placed(moved({("main",): 1}, {("main", "b1"): 1}), MOVED_FILES), fail=(0, 0.02)),
+    "moved below a new function": Scenario(placed(wrapped("all"), {**MOVED_FILES, "all": "src/all.c"}), fail=(0, 0.02)),
 }
 
 
