@@ -409,6 +409,19 @@ static bool is_alone(const struct job *job, const struct compare_change *change)
                -GROUP_EXCLUDED;
 }
 
+/* The logarithm of what the function's cost was multiplied by.  If that is not what its share and the
+ * total were multiplied by, some runs are odd, which the total leaves out: the smaller of both.  */
+static double least_growth(const struct job *job, const struct compare_change *change)
+{
+    const struct compare_total_change *total = &job->comparison->total;
+    double growth = log1p(change->relative), robust;
+
+    if (!(change->base_share > 0 && change->new_share > 0 && total->relative > -1))
+        return growth;
+    robust = log(change->new_share / change->base_share) + log1p(total->relative);
+    return fabs(growth - robust) > 2 * total->ratio_error ? fmin(growth, robust) : growth;
+}
+
 /* Whether the 95 % interval of the growth of cost is above 0: by what the runs cost or, if their
  * noise hides it, by what the other functions did.  Beside others that may have grown as much, what
  * the runs cost must show it at 99 %: their noise is that of all functions at once.  */
@@ -429,7 +442,8 @@ static bool cost_provably_grew(const struct job *job, const struct compare_chang
         return growth > compare_t_quantile(0.975, job->df) * by_runs;
     if (!(growth > compare_t_quantile(0.975, job->df) * by_runs || by_others > 0))
         return false;
-    return !job->ask_groups || growth > compare_t_quantile(0.99, job->df) * by_runs ||
+    return !job->ask_groups ||
+           least_growth(job, change) > compare_t_quantile(0.99, job->df) * by_runs ||
            is_alone(job, change);
 }
 
