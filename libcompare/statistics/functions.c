@@ -409,8 +409,9 @@ static bool is_alone(const struct job *job, const struct compare_change *change)
                -GROUP_EXCLUDED;
 }
 
-/* The logarithm of what the function's cost was multiplied by.  If that is not what its share and the
- * total were multiplied by, some runs are odd, which the total leaves out: the smaller of both.  */
+/* The logarithm of what the function's cost was multiplied by.  If that is not what its share and
+ * the total were multiplied by, some runs are odd, which the total leaves out: the smaller of
+ * both.  */
 static double least_growth(const struct job *job, const struct compare_change *change)
 {
     const struct compare_total_change *total = &job->comparison->total;
