@@ -97,29 +97,35 @@ static bool did_regress(const struct look *look, const struct subject *subject,
            sum->change >= look->options->min_rel * subject->share && sum->change > t * sum->error;
 }
 
-/* Whether what is in look->row grew by less than half of what the function did, and the data rule
- * out that it grew by as much.  A sum that is most of the program proves nothing: its share can
- * hardly grow.  Nor does one that regressed: there the work moved, and regressed on the way.  */
+/* Whether a sum grew by less than half of what the function did, and the data rule out that it grew
+ * by as much.  One that regressed proves nothing: there the work moved, and regressed on the
+ * way.  */
+static bool grew_little(const struct look *look, const struct subject *subject,
+                        const struct growth *sum)
+{
+    double most = sum->change + look->t_99 * sum->error;
+
+    return !did_regress(look, subject, sum) &&
+           undiluted(sum->change, sum->share) < subject->growth / 2 &&
+           undiluted(most, sum->share) < subject->growth;
+}
+
+/* Whether the work is still in the sum of look->row, which is less than half of the program.  */
 static bool did_not_grow(const struct look *look, const struct subject *subject)
 {
     struct growth sum = growth_of(look, AS_SHARE);
-    double most = sum.change + look->t_99 * sum.error;
 
-    return !did_regress(look, subject, &sum) && sum.share <= 0.5 &&
-           undiluted(sum.change, sum.share) < subject->growth / 2 &&
-           undiluted(most, sum.share) < subject->growth;
+    return sum.share <= 0.5 && grew_little(look, subject, &sum);
 }
 
-/* Whether it neither grew nor decreased by half of that.  This is asked of sums of many functions:
- * one that decreased has others that improved.  */
+/* The same of a sum of many functions, which proves nothing if it decreased by as much: others in it
+ * improved.  */
 static bool did_not_change(const struct look *look, const struct subject *subject)
 {
     struct growth sum = growth_of(look, AS_SHARE);
-    double most = sum.change + look->t_99 * sum.error;
 
-    return !did_regress(look, subject, &sum) && sum.share <= MOST_SHARE &&
-           fabs(undiluted(sum.change, sum.share)) < subject->growth / 2 &&
-           undiluted(most, sum.share) < subject->growth;
+    return sum.share <= MOST_SHARE && grew_little(look, subject, &sum) &&
+           undiluted(sum.change, sum.share) > -subject->growth / 2;
 }
 
 static bool stayed(const struct look *look, const struct subject *subject)
@@ -128,7 +134,7 @@ static bool stayed(const struct look *look, const struct subject *subject)
 }
 
 /* The same of a sum that contains the function, but none of what else its callers do: if it is most
- * of the program, it is judged by its cost.  Of a wider sum, the cost may have decreased because
+ * of the program, its cost is compared.  The cost of a wider sum may have decreased because
  * something else improved.  */
 static bool inside_stayed(const struct look *look, const struct subject *subject)
 {
