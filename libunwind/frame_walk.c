@@ -32,8 +32,10 @@ struct remembered_way {
     uint64_t address;
     size_t size; /* of code; 0: none is remembered */
     uint8_t code[RETURN_LINE];
-    struct return_path path;
-    enum proof proof;  /* that it had when it was found */
+    /* Where the stack had a caller behind a call, and in code of no object where it had code.  The
+     * first may have been an accident of one stack, so both are kept.  */
+    struct return_path called, possible;
+    bool has_called, has_possible;
     unsigned searches; /* so far */
     bool halts;        /* there is no way, and no caller */
 };
@@ -488,7 +490,7 @@ static bool is_code_there(void *judge, const struct return_path *path)
     return prove(judge, path) >= PROOF_CODE;
 }
 
-/* A path that is proven, or else one that may be.  */
+/* A path that is proven, and in code of no object one that may be.  */
 static void search_way(struct walk *walk, struct remembered_way *way)
 {
     struct return_code code = { .read = walk->map->read_code,
@@ -504,23 +506,32 @@ static void search_way(struct walk *walk, struct remembered_way *way)
     way->searches++;
     result = return_path_find(search, &code, walk->pc, &path);
     if (result == RETURN_FOUND) {
-        way->path = path;
-        way->proof = PROOF_CALL;
-        return;
+        way->called = path;
+        way->has_called = true;
+    } else if (!way->has_called) {
+        way->halts = result == RETURN_HALTS;
     }
-    way->halts = result == RETURN_HALTS;
-    if (way->proof != PROOF_NONE || walk->place.kind != UNWIND_PLACE_OTHER)
+    if (way->has_possible || walk->place.kind != UNWIND_PLACE_OTHER)
         return;
     code.accepts = is_code_there;
     if (return_path_find(search, &code, walk->pc, &path) == RETURN_FOUND) {
-        way->path = path;
-        way->proof = PROOF_CODE;
+        way->possible = path;
+        way->has_possible = true;
     }
 }
 
-/* The way on which the code at the program counter returns; NULL: none is seen.  False: no
- * memory.  */
-static bool find_way(struct walk *walk, const struct remembered_way **out)
+/* The path of a way that this stack confirms; NULL: none.  */
+static const struct return_path *confirmed(struct walk *walk, const struct remembered_way *way)
+{
+    if (way->has_called && prove(walk, &way->called) == PROOF_CALL)
+        return &way->called;
+    return way->has_possible && prove(walk, &way->possible) != PROOF_NONE ? &way->possible : NULL;
+}
+
+/* What the code at the program counter does before it returns; *path is NULL where none is seen,
+ * *out where the code cannot be read.  False: no memory.  */
+static bool find_way(struct walk *walk, const struct remembered_way **out,
+                     const struct return_path **path)
 {
     const struct unwind_map *map = walk->map;
     uint8_t bytes[RETURN_LINE];
@@ -539,9 +550,10 @@ static bool find_way(struct walk *walk, const struct remembered_way **out)
         *way = (struct remembered_way){ .address = walk->pc, .size = size };
         memcpy(way->code, bytes, size);
     }
-    if ((way->proof == PROOF_NONE || prove(walk, &way->path) != PROOF_CALL) && !way->halts &&
+    if ((!way->has_called || prove(walk, &way->called) != PROOF_CALL) && !way->halts &&
         way->searches < WAY_TRIES)
         search_way(walk, way);
+    *path = confirmed(walk, way);
     walk->ran_short = false; /* of the paths that were tried */
     walk->stack->depth_bytes = depth;
     *out = way;
@@ -554,8 +566,6 @@ static enum step follow_return_path(struct walk *walk, const struct return_path 
     struct walk after = *walk;
     uint64_t pointer;
 
-    if (prove(walk, path) == PROOF_NONE)
-        return STEP_NO_TABLE;
     if (!place_of_return(walk, path, &pointer) || !read_word(walk, pointer, &after.pc))
         return STEP_SHORT;
     for (unsigned i = 0; i < RETURN_REGISTERS; i++) {
@@ -586,13 +596,14 @@ static bool is_last(const struct walk *walk, const struct remembered_way *way)
 static bool step_without_table(struct walk *walk, enum step *result)
 {
     const struct remembered_way *way = NULL;
+    const struct return_path *path = NULL;
 
     *result = STEP_NO_TABLE;
     if (walk->machine == &unwind_machines[UNWIND_X86_64] && walk->map->read_code &&
-        is_known(walk, walk->machine->stack_pointer) && !find_way(walk, &way))
+        is_known(walk, walk->machine->stack_pointer) && !find_way(walk, &way, &path))
         return false;
-    if (way && way->proof != PROOF_NONE)
-        *result = follow_return_path(walk, &way->path);
+    if (path)
+        *result = follow_return_path(walk, path);
     else if (way && is_last(walk, way))
         *result = STEP_OUTERMOST;
     if (*result == STEP_NO_TABLE)

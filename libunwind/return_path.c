@@ -41,6 +41,11 @@ struct state {
     size_t slot_count;
 };
 
+struct jumps {
+    struct return_path each[MOST_JUMPS];
+    size_t count;
+};
+
 struct return_search {
     const struct return_code *code;
     uint64_t line_at; /* RETURN_LINE bytes of code are kept */
@@ -49,12 +54,12 @@ struct return_search {
     uint64_t visited[1 << VISITED_BITS];
     struct state waiting[MOST_BRANCHES];
     size_t waiting_count;
-    struct return_path jumps[MOST_JUMPS]; /* that may leave the function */
-    size_t jump_count;
-    bool is_entering; /* on the way from a beginning to the address */
-    bool is_found;    /* an accepted way */
-    bool returns;     /* a return was met */
-    bool halts;       /* hlt was met, behind a system call that ends a thread or a program */
+    struct jumps last_jumps; /* behind the last pop */
+    struct jumps jumps;      /* others that may leave the function */
+    bool is_entering;        /* on the way from a beginning to the address */
+    bool is_found;           /* an accepted way */
+    bool returns;            /* a return was met */
+    bool halts;              /* hlt was met, behind a system call that ends a thread or a program */
 };
 
 /* ---- Code ---- */
@@ -334,11 +339,12 @@ static void see_jump(struct return_search *search, const struct state *state, bo
 {
     const struct return_value *pointer = &state->each[RSP];
     bool is_last = state->is_popped && (!is_of_stack(pointer) || pointer->offset > 0);
+    struct jumps *jumps = is_last ? &search->last_jumps : &search->jumps;
 
-    if ((!is_last && !is_indirect) || search->jump_count == MOST_JUMPS)
+    if ((!is_last && !is_indirect) || jumps->count == MOST_JUMPS)
         return;
-    tell(state, 0, &search->jumps[search->jump_count]);
-    search->jumps[search->jump_count++].is_guess = !is_last;
+    tell(state, 0, &jumps->each[jumps->count]);
+    jumps->each[jumps->count++].is_guess = !is_last;
 }
 
 static bool is_pop(const struct x86_code *code)
@@ -392,7 +398,7 @@ static bool advance(struct return_search *search, struct state *state, struct re
 
 static void begin(struct return_search *search, uint64_t address, struct state *state)
 {
-    search->line_size = search->waiting_count = search->jump_count = 0;
+    search->line_size = search->waiting_count = search->last_jumps.count = search->jumps.count = 0;
     search->is_found = search->returns = search->halts = false;
     memset(search->visited, 0, sizeof search->visited);
     *state = (struct state){ .address = address };
@@ -412,6 +418,17 @@ static bool advance_any(struct return_search *search, struct state *state, struc
     return true;
 }
 
+static bool accepts_any(struct return_search *search, const struct jumps *jumps,
+                        struct return_path *out)
+{
+    for (size_t i = 0; i < jumps->count; i++) {
+        *out = jumps->each[i];
+        if (accepts(search, out))
+            return true;
+    }
+    return false;
+}
+
 static bool find_exit(struct return_search *search, uint64_t address, struct return_path *out)
 {
     struct state state;
@@ -420,11 +437,8 @@ static bool find_exit(struct return_search *search, uint64_t address, struct ret
     for (unsigned i = 0; i < MOST_CODES && !search->is_found; i++)
         if (!advance_any(search, &state, out))
             break;
-    for (size_t i = 0; i < search->jump_count && !search->is_found; i++) {
-        *out = search->jumps[i];
-        (void)accepts(search, out);
-    }
-    return search->is_found;
+    return search->is_found || accepts_any(search, &search->last_jumps, out) ||
+           accepts_any(search, &search->jumps, out);
 }
 
 /* ---- From the beginning of a function ---- */
@@ -526,14 +540,14 @@ static bool leads_to(struct return_search *search, uint64_t start, uint64_t addr
     return state->address == address;
 }
 
-/* The beginning before address from which there is a way to it.  */
-static bool find_entry(struct return_search *search, uint64_t address, struct return_path *out)
+/* The beginning of a kind before address from which there is a way to it.  */
+static bool find_entry(struct return_search *search, uint64_t address, enum beginning wanted,
+                       struct return_path *out)
 {
     unsigned tried = 0;
 
     for (uint64_t back = 0; back <= MOST_BACK && tried < MOST_BEGINNINGS; back++) {
         uint8_t bytes[BEGINNING_BYTES];
-        enum beginning beginning;
         struct state state;
 
         if (read_code(search, address - back, bytes, sizeof bytes) < sizeof bytes) {
@@ -541,12 +555,11 @@ static bool find_entry(struct return_search *search, uint64_t address, struct re
                 continue; /* at the end of the code */
             return false;
         }
-        beginning = beginning_at(search, address - back, bytes);
-        if (beginning == BEGINNING_NONE)
+        if (beginning_at(search, address - back, bytes) != wanted)
             continue;
         tried++;
         if (leads_to(search, address - back, address, &state, out) &&
-            tell_entered(&state, beginning, out) && accepts(search, out))
+            tell_entered(&state, wanted, out) && accepts(search, out))
             return true;
     }
     return false;
@@ -572,7 +585,9 @@ enum return_result return_path_find(struct return_search *search, const struct r
     if (find_exit(search, address, out))
         return RETURN_FOUND;
     halts = search->halts && !search->returns;
-    if (find_entry(search, address, out))
+    /* There are many guesses, so they are tried last.  */
+    if (find_entry(search, address, BEGINNING_FRAME, out) ||
+        find_entry(search, address, BEGINNING_GUESS, out))
         return RETURN_FOUND;
     return halts ? RETURN_HALTS : RETURN_NONE;
 }

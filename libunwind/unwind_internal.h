@@ -194,7 +194,7 @@ struct return_code {
     void *judge;
 };
 
-/* The memory of searches: 300 KiB.  NULL: no memory.  */
+/* The memory of searches: 350 KiB.  NULL: no memory.  */
 struct return_search;
 struct return_search *return_search_open(void);
 void return_search_close(struct return_search *search); /* accepts NULL */
@@ -206,7 +206,7 @@ enum return_result {
 };
 
 /* What code of x86-64 that goes on at address does before it returns: the first way that is
- * accepted.  Calls are taken to come back.  At most 72,000 instructions are looked at, and 32 KiB
+ * accepted.  Calls are taken to come back.  At most 136,000 instructions are looked at, and 32 KiB
  * before the address.  */
 enum return_result return_path_find(struct return_search *search, const struct return_code *code,
                                     uint64_t address, struct return_path *out);

@@ -14,7 +14,7 @@
 
 struct code {
     const char *name;
-    uint8_t bytes[64];
+    uint8_t bytes[0xb8];
     size_t at;             /* of the program counter */
     uint64_t stack[WORDS]; /* from the stack pointer on */
     uint64_t frame;        /* the frame pointer */
@@ -78,6 +78,20 @@ static const struct code codes[] = {
       { 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
         0x90, 0x90, 0x90, 0x90, 0x90, 0x53, 0x41, 0x54, 0x50, 0xeb, 0xfe },
       .at = 20,
+      .stack = { 1, 2, 3, CALLER },
+      .end = UNWIND_END_NO_STACK,
+      .count = 2,
+      .above = 4 },
+    { "many aligned places do not hide where the frame was set up",
+      { 0x55, 0x48, 0x89, 0xe5, 0xe9, 0xa7, [0xb0] = 0xeb, 0xfe },
+      .at = 0xb0,
+      .stack = { 1, CALLER },
+      .end = UNWIND_END_NO_STACK,
+      .count = 2,
+      .above = 2 },
+    { "five jumps that may leave the function do not hide the one behind the last pop",
+      { 0x74, 2,    0xff, 0xe0, 0x74, 2,    0xff, 0xe0, 0x74, 2,  0xff, 0xe0, 0x74, 2,
+        0xff, 0xe0, 0x74, 2,    0xff, 0xe0, 0x48, 0x83, 0xc4, 16, 0x5d, 0xff, 0xe0 },
       .stack = { 1, 2, 3, CALLER },
       .end = UNWIND_END_NO_STACK,
       .count = 2,

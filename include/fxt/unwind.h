@@ -316,7 +316,7 @@ static inline uint64_t unwind_lookup_address(const struct unwind_stack *stack, s
 struct unwind_walker;
 
 /* Open a walker.  It caches the rows of program counters, in 384 KiB, and what it reads of code
- * without rows, in 600 KiB if there is any.  Returns UNWIND_OK or UNWIND_NO_MEMORY.  */
+ * without rows, in 1.6 MiB if there is any.  Returns UNWIND_OK or UNWIND_NO_MEMORY.  */
 UNWIND_API enum unwind_status unwind_walker_open(struct unwind_walker **out,
                                                  struct unwind_error *error);
 
