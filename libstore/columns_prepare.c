@@ -115,7 +115,7 @@ static void prepare_extremes(struct store_columns *columns, const char *sql, int
     *statement = other;
 }
 
-int store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, const char **rest)
+bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, const char **rest)
 {
     int code = sqlite3_prepare_v2(store->db, sql, -1, out, rest);
     size_t length = code == SQLITE_OK ? (size_t)(*rest - sql) : 0;
@@ -124,5 +124,5 @@ int store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, cons
         sqlite3_stmt_readonly(*out) && !sqlite3_stmt_isexplain(*out) &&
         may_want_extremes(sql, length))
         prepare_extremes(store->serving, sql, (int)length, out);
-    return code;
+    return code == SQLITE_OK;
 }

@@ -317,14 +317,14 @@ static enum cli_exit run_next(struct session *session, const char *sql, const ch
     const char *start = *next;
     sqlite3_stmt *statement = NULL;
     enum cli_exit status = CLI_OK;
-    int code;
+    bool prepared;
 
     session->denied[0] = '\0';
     session->preparing = true;
-    code = store_prepare(session->store, start, &statement, next);
+    prepared = store_prepare(session->store, start, &statement, next);
     session->preparing = false;
-    if (code != SQLITE_OK)
-        status = fail_at(session, code, sql, start, name);
+    if (!prepared)
+        status = fail_at(session, sqlite3_errcode(store_sqlite(session->store)), sql, start, name);
     else if (statement)
         status = run_prepared(session, statement, format);
     (void)sqlite3_finalize(statement);

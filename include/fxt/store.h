@@ -153,8 +153,9 @@ STORE_API bool store_is_database(const char *path);
 /* The same for the first bytes of a file, of which 16 suffice.  */
 STORE_API bool store_is_database_start(const void *start, size_t length);
 
-/* The SQLite connection, for SQL: the only place where this library shows that it uses SQLite.  The
- * store owns it until store_close().  It must not be used while an import is open.  */
+/* The SQLite connection, for SQL: it and the statements of store_prepare() are the only places where
+ * this library shows that it uses SQLite.  The store owns it until store_close().  It must not be
+ * used while an import is open.  */
 STORE_API struct sqlite3 *store_sqlite(struct store *store);
 
 /* Whether that can be a label of a capture: key consists of 1 to 64 ASCII letters, digits, '_', '-'
@@ -199,10 +200,11 @@ STORE_API enum store_status store_make_columns(struct store *store, bool *out,
 /* Prepare the first statement of sql on the connection of store_sqlite(), as sqlite3_prepare_v2()
  * does.  If the store's columns are served, a statement that wants nothing of a table but the
  * smallest and the largest values of columns of integers, by several min() and max(), reads only
- * the blocks that have them.  sql ends with NUL; *rest is set to the next statement.  Returns
- * SQLite's code; the caller finalizes *out.  */
-STORE_API int store_prepare(struct store *store, const char *sql, struct sqlite3_stmt **out,
-                            const char **rest);
+ * the blocks that have them.  sql ends with NUL; *rest is set to the next statement.  The caller
+ * finalizes *out, which is NULL if there is no statement.  Returns false if SQLite cannot prepare
+ * it; the connection has the error.  */
+STORE_API bool store_prepare(struct store *store, const char *sql, struct sqlite3_stmt **out,
+                             const char **rest);
 
 /* The number of blocks of columns that were damaged, so that the plain tables answered.  */
 STORE_API uint64_t store_columns_damaged(const struct store *store);

@@ -118,8 +118,8 @@ static bool did_not_grow(const struct look *look, const struct subject *subject)
     return sum.share <= 0.5 && grew_little(look, subject, &sum);
 }
 
-/* The same of a sum of many functions, which proves nothing if it decreased by as much: others in it
- * improved.  */
+/* The same of a sum of many functions, which proves nothing if it decreased by as much: others in
+ * it improved.  */
 static bool did_not_change(const struct look *look, const struct subject *subject)
 {
     struct growth sum = growth_of(look, AS_SHARE);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A full disk at every step of everything that changes a store that is there: afterwards it is what it was, or what it was to become, or,
+# A full disk at steps of everything that changes a store that is there: afterwards it is what it was, or what it was to become, or,
 # where only the WAL could not be merged, that together with its -wal file, which the message names.
 set -eu
 
@@ -33,7 +33,7 @@ answers() { # answers STORE: whether fxtq, by columns, and sqlite3 tell the same
     cmp -s told rows
 }
 
-# Every step, or one of three.
+# One step of three; every step, which takes three times as long, with FXT_TEST_FULL=1.
 stride=3
 [ -z "${FXT_TEST_FULL:-}" ] || stride=1
 
