@@ -244,13 +244,27 @@ static double run_variance(const struct job *job)
     return job->comparison->total.ratio_error * job->comparison->total.ratio_error;
 }
 
+/* The logarithm of what the function's cost was multiplied by.  If that is not what its share and
+ * the total were multiplied by, some runs are odd, of which the total is not a mean; then the
+ * latter.  Infinite for a function that appeared.  */
+static double cost_growth(const struct job *job, const struct compare_change *change)
+{
+    const struct compare_total_change *total = &job->comparison->total;
+    double growth = log1p(change->relative), robust;
+
+    if (!(change->base_share > 0 && change->new_share > 0 && total->relative > -1))
+        return growth;
+    robust = log(change->new_share / change->base_share) + log1p(total->relative);
+    return fabs(growth - robust) > 2 * total->ratio_error ? robust : growth;
+}
+
 /* Whether the 99 % interval of the growth of cost contains 0.  A function that appeared or
  * disappeared has none.  */
 static bool may_be_unchanged(const struct job *job, const struct compare_change *change)
 {
     if (!(change->base_share > 0 && change->new_share > 0))
         return false;
-    return fabs(log1p(change->relative)) <=
+    return fabs(cost_growth(job, change)) <=
            compare_t_quantile(0.995, job->df) *
                sqrt(ratio_variance(job, change) + run_variance(job));
 }
@@ -409,20 +423,6 @@ static bool is_alone(const struct job *job, const struct compare_change *change)
                -GROUP_EXCLUDED;
 }
 
-/* The logarithm of what the function's cost was multiplied by.  If that is not what its share and
- * the total were multiplied by, some runs are odd, which the total leaves out: the smaller of
- * both.  */
-static double least_growth(const struct job *job, const struct compare_change *change)
-{
-    const struct compare_total_change *total = &job->comparison->total;
-    double growth = log1p(change->relative), robust;
-
-    if (!(change->base_share > 0 && change->new_share > 0 && total->relative > -1))
-        return growth;
-    robust = log(change->new_share / change->base_share) + log1p(total->relative);
-    return fabs(growth - robust) > 2 * total->ratio_error ? fmin(growth, robust) : growth;
-}
-
 /* Whether the 95 % interval of the growth of cost is above 0: by what the runs cost or, if their
  * noise hides it, by what the other functions did.  Beside others that may have grown as much, what
  * the runs cost must show it at 99 %: their noise is that of all functions at once.  */
@@ -434,7 +434,7 @@ static bool cost_provably_grew(const struct job *job, const struct compare_chang
     if (!(change->base_cost > 0))
         return true;
     share = ratio_variance(job, change);
-    growth = log1p(change->relative);
+    growth = cost_growth(job, change);
     by_runs = sqrt(share + run_variance(job));
     by_others = log(change->new_share / change->base_share / job->reference.ratio) -
                 compare_t_quantile(0.975, df) *
@@ -443,8 +443,7 @@ static bool cost_provably_grew(const struct job *job, const struct compare_chang
         return growth > compare_t_quantile(0.975, job->df) * by_runs;
     if (!(growth > compare_t_quantile(0.975, job->df) * by_runs || by_others > 0))
         return false;
-    return !job->ask_groups ||
-           least_growth(job, change) > compare_t_quantile(0.99, job->df) * by_runs ||
+    return !job->ask_groups || growth > compare_t_quantile(0.99, job->df) * by_runs ||
            is_alone(job, change);
 }
 
@@ -456,13 +455,14 @@ static enum compare_flag flag_of(const struct job *job, const struct compare_cha
     const struct compare_options *options = job->options;
     double difference = change->new_share - change->base_share;
     double by_share = difference / change->base_share; /* infinite for a new function */
+    double by_cost = expm1(cost_growth(job, change));
 
     if (!change->tested || change->q > options->q || fabs(difference) < options->min_share)
         return COMPARE_UNCHANGED;
-    if (difference > 0 && by_share >= options->min_rel && change->relative >= options->min_rel &&
+    if (difference > 0 && by_share >= options->min_rel && by_cost >= options->min_rel &&
         cost_provably_grew(job, change, df))
         return COMPARE_REGRESSED;
-    if (difference < 0 && -by_share >= options->min_rel && -change->relative >= options->min_rel)
+    if (difference < 0 && -by_share >= options->min_rel && -by_cost >= options->min_rel)
         return COMPARE_IMPROVED;
     return COMPARE_UNCHANGED;
 }

@@ -59,15 +59,16 @@ adds_up after.fxt callbacks.steps
 [ "$(number lost)" -gt 1000 ] || fail "the second half has all of it: $(cat out)"
 run 0 fxt2pprof --profile insn --format folded -q after.fxt
 prints ";compare "
+grep -q '^callbacks;' out || fail "the process has no name: $(head -n 3 out)"
 
-# A thread whose packets before the cut are missing, of which others have none left, keeps its name and its process.
+# A thread whose packets before the cut are missing, of which others have none left.  How much it did then is another number each time,
+# and it may be too little for a PSB packet.
 last=$(tail -n 1 blobs)
 run 0 fxtcat cut --time "${last% *}," -o end.fxt threads.fxt
 is_right end.fxt threads.steps
 [ "$(number streams)" = 1 ] || fail "other threads have packets after the last: $(cat out)"
-[ "$(number equal)" -gt 1000 ] || fail "little of the last thread is decoded: $(cat out)"
-run 0 fxt2pprof --profile insn --format folded -q end.fxt
-grep -q '^threads;' out || fail "the process has no name: $(head -n 3 out)"
+run 0 fxtdump end.fxt
+prints "name=threads {process:"
 
 # One thread alone: all of its instructions, and none of the others'.
 run 0 insn_check threads.fxt threads.steps
