@@ -153,9 +153,9 @@ STORE_API bool store_is_database(const char *path);
 /* The same for the first bytes of a file, of which 16 suffice.  */
 STORE_API bool store_is_database_start(const void *start, size_t length);
 
-/* The SQLite connection, for SQL: it and the statements of store_prepare() are the only places where
- * this library shows that it uses SQLite.  The store owns it until store_close().  It must not be
- * used while an import is open.  */
+/* The SQLite connection, for SQL: it and the statements of store_prepare() are the only places
+ * where this library shows that it uses SQLite.  The store owns it until store_close().  It must
+ * not be used while an import is open.  */
 STORE_API struct sqlite3 *store_sqlite(struct store *store);
 
 /* Whether that can be a label of a capture: key consists of 1 to 64 ASCII letters, digits, '_', '-'
