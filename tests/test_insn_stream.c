@@ -372,6 +372,33 @@ static void expect_gaps(const struct seen *seen, uint64_t lost, const uint8_t *b
         ck_assert_uint_eq(sum, lost);
 }
 
+/* Changes a stream in one place; room is for 16 more bytes.  Returns its size.  */
+static size_t mutate(uint64_t *state, uint8_t *bytes, size_t size)
+{
+    size_t at = next_random(state) % size, count = 1 + next_random(state) % 16;
+
+    switch (next_random(state) % 4) {
+    case 0: /* remove bytes */
+        if (count >= size - at)
+            return size;
+        memmove(bytes + at, bytes + at + count, size - at - count);
+        return size - count;
+    case 1: /* insert bytes */
+        memmove(bytes + at + count, bytes + at, size - at);
+        for (size_t i = 0; i < count; i++)
+            bytes[at + i] = (uint8_t)next_random(state);
+        return size + count;
+    case 2: /* no decoder can begin at the next PSB packet */
+        at += insn_first_psb(bytes + at, size - at);
+        if (at < size)
+            bytes[at + next_random(state) % 16] ^= 0x80;
+        return size;
+    default:
+        bytes[at] = (uint8_t)next_random(state);
+        return size;
+    }
+}
+
 /* Ten thousand broken traces of three copies: no crash, no hang, and each byte was decoded or is in
  * one gap.  */
 START_TEST(each_byte_of_a_mutated_stream_is_decoded_or_in_one_gap)
@@ -379,8 +406,8 @@ START_TEST(each_byte_of_a_mutated_stream_is_decoded_or_in_one_gap)
     uint64_t state = 0x9e3779b97f4a7c15U + (unsigned)_i;
 
     for (unsigned round = 0; round < 1000; round++) {
-        uint8_t bytes[3 * sizeof packets];
-        size_t size = sizeof bytes;
+        uint8_t bytes[3 * sizeof packets + 80];
+        size_t size = 3 * sizeof packets;
         struct insn_totals totals;
         struct seen seen;
         uint64_t lost = 0;
@@ -388,7 +415,7 @@ START_TEST(each_byte_of_a_mutated_stream_is_decoded_or_in_one_gap)
         for (size_t i = 0; i < 3; i++)
             memcpy(bytes + i * sizeof packets, packets, sizeof packets);
         for (uint64_t n = next_random(&state) % 4 + 1; n > 0; n--)
-            bytes[next_random(&state) % size] = (uint8_t)next_random(&state);
+            size = mutate(&state, bytes, size);
         if (next_random(&state) % 4 == 0)
             size = next_random(&state) % size;
         totals = decode(bytes, size, 1 + next_random(&state) % 200, &seen);
