@@ -71,7 +71,8 @@ static int enter(struct reader *reader, int64_t row)
     return code;
 }
 
-/* Keys begin with 1; 0 is NULL, which comes first.  */
+/* Keys begin with 1; 0 is NULL, which comes first.  Blocks may be damaged: no key is above the
+ * top.  */
 static inline int read_key(struct reader *reader, uint32_t row, uint64_t *out)
 {
     uint64_t key = (uint64_t)row + 1;
@@ -95,6 +96,8 @@ static inline int read_key(struct reader *reader, uint32_t row, uint64_t *out)
                 key = reader->texts[value].rank;
         }
     }
+    if (key > reader->top)
+        key = reader->top;
     *out = reader->key->is_descending ? reader->top - key : key;
     return SQLITE_OK;
 }
