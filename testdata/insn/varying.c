@@ -1,6 +1,5 @@
 /* varying - frames whose size is known only when they are made, arguments of any number, large
  * results, and the vdso.  */
-#include <alloca.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +17,7 @@ __attribute__((noinline)) static int fill(char *room, int size)
 
 __attribute__((noinline)) static int allocate(int size)
 {
-    return fill(alloca((size_t)size), size);
+    return fill(__builtin_alloca((size_t)size), size);
 }
 
 __attribute__((noinline)) static long add(int count, ...)
