@@ -32,7 +32,7 @@ struct remembered_way {
     uint64_t address;
     size_t size; /* of code; 0: none is remembered */
     uint8_t code[RETURN_LINE];
-    /* Where the stack had a caller behind a call, and in code of no object where it had code.  The
+    /* Where the stack had a caller after a call, and in code of no object where it had code.  The
      * first may have been an accident of one stack, so both are kept.  */
     struct return_path called, possible;
     bool has_called, has_possible;
@@ -179,7 +179,7 @@ static bool evaluate(struct walk *walk, uint32_t expression, const uint64_t *fir
 }
 
 /* The frame address by the frame pointer, which leads to where the caller's is saved, where the
- * stack pointer is not known: behind a step by frame pointer on arm64.  */
+ * stack pointer is not known: after a step by frame pointer on arm64.  */
 static bool find_cfa_by_record(const struct walk *walk, const uint32_t *rule, uint64_t *cfa)
 {
     unsigned pointer = walk->machine->frame_pointer;
@@ -461,7 +461,7 @@ static bool place_of_return(struct walk *walk, const struct return_path *path, u
            *place % 8 == 0;
 }
 
-/* A path that leads behind the copy of the stack is believed.  */
+/* A path that leads beyond the copy of the stack is believed.  */
 static enum proof prove(struct walk *walk, const struct return_path *path)
 {
     struct unwind_place place = { .kind = UNWIND_PLACE_NOTHING };

@@ -8,7 +8,7 @@
  * it.
  *
  * A loop without end has no way out.  Then a way from the beginning of the function says the same:
- * before the address, bytes are looked for that begin a function, and the code behind them must
+ * before the address, bytes are looked for that begin a function, and the code after them must
  * lead to the address.  */
 #include "libunwind/unwind_internal.h"
 #include "libunwind/x86_code.h"
@@ -54,12 +54,12 @@ struct return_search {
     uint64_t visited[1 << VISITED_BITS];
     struct state waiting[MOST_BRANCHES];
     size_t waiting_count;
-    struct jumps last_jumps; /* behind the last pop */
+    struct jumps last_jumps; /* after the last pop */
     struct jumps jumps;      /* others that may leave the function */
     bool is_entering;        /* on the way from a beginning to the address */
     bool is_found;           /* an accepted way */
     bool returns;            /* a return was met */
-    bool halts;              /* hlt was met, behind a system call that ends a thread or a program */
+    bool halts;              /* hlt was met, after a system call that ends a thread or a program */
 };
 
 /* ---- Code ---- */

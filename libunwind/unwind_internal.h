@@ -180,7 +180,7 @@ struct return_value {
 struct return_path {
     struct return_value back;                   /* where the return address is: RETURN_VALUE */
     struct return_value each[RETURN_REGISTERS]; /* of the caller, by the numbers of DWARF */
-    int64_t popped;                             /* bytes behind the return address */
+    int64_t popped;                             /* bytes beyond the return address */
     bool is_guess; /* by what may be a jump out of the function, or its beginning */
 };
 

@@ -6,7 +6,7 @@
 struct cursor {
     const uint8_t *bytes;
     size_t size, at;
-    bool is_short; /* the instruction goes on behind the bytes */
+    bool is_short; /* the instruction goes on after the bytes */
 };
 
 static uint8_t take(struct cursor *cursor)

@@ -9,7 +9,7 @@
 #define CODE_AT  0x400000
 #define STACK_AT 0x7000
 #define WORDS    16
-#define CALLER   (CODE_AT + 0xc5) /* behind a call */
+#define CALLER   (CODE_AT + 0xc5) /* after a call */
 #define OTHER    (CODE_AT + 0xd5) /* no call is there */
 
 struct code {
@@ -37,7 +37,7 @@ static const struct code codes[] = {
       .stack = { 1, OTHER },
       .end = UNWIND_END_NO_TABLE,
       .count = 1 },
-    { "behind a call that never returns is another function",
+    { "after a call that never returns is another function",
       { 0x74, 7, 0xe8, 0, 1, 0, 0, 0x5b, 0xc3, 0x58, 0x5b, 0x5d, 0xc3 },
       .stack = { 1, 2, 3, CALLER },
       .end = UNWIND_END_NO_STACK,
@@ -74,7 +74,7 @@ static const struct code codes[] = {
       .stack = { 1, OTHER },
       .end = UNWIND_END_NO_TABLE,
       .count = 1 },
-    { "no way out: from the beginning, behind padding",
+    { "no way out: from the beginning, after padding",
       { 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
         0x90, 0x90, 0x90, 0x90, 0x90, 0x53, 0x41, 0x54, 0x50, 0xeb, 0xfe },
       .at = 20,
@@ -89,7 +89,7 @@ static const struct code codes[] = {
       .end = UNWIND_END_NO_STACK,
       .count = 2,
       .above = 2 },
-    { "five jumps that may leave the function do not hide the one behind the last pop",
+    { "five jumps that may leave the function do not hide the one after the last pop",
       { 0x74, 2,    0xff, 0xe0, 0x74, 2,    0xff, 0xe0, 0x74, 2,  0xff, 0xe0, 0x74, 2,
         0xff, 0xe0, 0x74, 2,    0xff, 0xe0, 0x48, 0x83, 0xc4, 16, 0x5d, 0xff, 0xe0 },
       .stack = { 1, 2, 3, CALLER },
@@ -109,7 +109,7 @@ static const struct code codes[] = {
       .stack = { 1, CALLER },
       .end = UNWIND_END_NO_TABLE,
       .count = 1 },
-    { "behind its call a thread ends: syscall; hlt",
+    { "after its call a thread ends: syscall; hlt",
       { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0, 0x89, 0xc7, 0x0f, 0x05, 0xf4, 0, 0, 0,
         0xc3 },
       .at = 16,

@@ -24,7 +24,7 @@ struct mixture {
     double center; /* of the reference */
     double group;  /* of the others, above it */
     double part;   /* of the functions that is in the group, */
-    double least;  /* which is no smaller than this; 0: there is no group */
+    double least;  /* and at least this; 0: there is no group */
 };
 
 /* Without the constant factor of the normal distribution.  */
