@@ -105,6 +105,8 @@ static void read_thread_and_time(uint64_t type, struct perf_cursor *cursor,
     if (type & PERF_SAMPLE_TIME) {
         record->time_ns = perf_take_u64(cursor);
         record->has_time = record->time_ns != 0 && record->time_ns != UINT64_MAX;
+        if (!record->has_time)
+            record->time_ns = 0; /* all ones are no time either */
     }
 }
 
