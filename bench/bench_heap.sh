@@ -56,7 +56,7 @@ block() {
 
 # Of a block: nanoseconds a pair, percent.
 # shellcheck disable=SC2016 # the fields are awk's
-more='($2 + $3 - $1 - $4) / 2' dearer='100 * (($2 + $3) / ($1 + $4) - 1)'
+more='($2 + $3 - $1 - $4) / 2' slower='100 * (($2 + $3) / ($1 + $4) - 1)'
 
 # blocks DIFFERENCE BOUND COMMAND...: sets $mean and $upper of DIFFERENCE, an expression of awk over the four of a block A B B A.
 blocks() {
@@ -86,7 +86,7 @@ for threads in 1 2; do
     blocks "$more" 3 heappair pairs $threads 10000 60000000
     line "malloc and free, $threads threads, 10,000 live" "+$mean ns" "upper $upper ns" - "3 ns" "$upper <= 3"
     if [ $threads = 1 ]; then
-        blocks "$dearer" 10 heappair batch 1 10000 20000000
+        blocks "$slower" 10 heappair batch 1 10000 20000000
         line "batches freed in random order" "+$mean %" "upper $upper %" - "10 %" "$upper <= 10"
     fi
 done
@@ -124,7 +124,7 @@ heaptrack=$(find /usr/lib /usr/local/lib -name libheaptrack_preload.so 2>/dev/nu
 program() { # program NAME COMMAND...
     label=$1
     shift
-    blocks "$dearer" 2 ./cpu "$@"
+    blocks "$slower" 2 ./cpu "$@"
     peer=-
     if [ -n "$heaptrack" ]; then
         # Its recording alone; who reads what it wrote is another process.
@@ -134,7 +134,7 @@ program() { # program NAME COMMAND...
             block tracked ./cpu "$@" >>tracks
             i=$((i + 1))
         done
-        peer="heaptrack +$(awk "{ print $dearer }" tracks | sort -g | sed -n 2p | xargs printf '%.0f') %"
+        peer="heaptrack +$(awk "{ print $slower }" tracks | sort -g | sed -n 2p | xargs printf '%.0f') %"
     fi
     line "$label" "+$mean %, upper $upper" "$peer" - "2 %" "$upper <= 2"
 }

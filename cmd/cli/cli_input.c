@@ -156,11 +156,21 @@ int cli_input_copy(const char *label, ssize_t (*read)(void *context, void *buffe
     if (failure == 0 && lseek(copy, 0, SEEK_SET) == 0)
         return copy;
     if (is_read)
-        cli_error("%s: reading: %s", label, strerror(failure));
+        cli_error("%s: %s", label, strerror(failure));
     else
         cli_error("%s: copying it to a temporary file in %s (TMPDIR names another folder): %s",
                   label, directory, strerror(failure ? failure : errno));
     if (copy >= 0)
         (void)close(copy);
     return -1;
+}
+
+static ssize_t read_fd(void *context, void *buffer, size_t size)
+{
+    return read(*(const int *)context, buffer, size);
+}
+
+int cli_input_copy_fd(const char *label, int fd)
+{
+    return cli_input_copy(label, read_fd, &fd);
 }

@@ -35,4 +35,7 @@ size_t cli_input_peek(const char *path, void *bytes, size_t size);
 int cli_input_copy(const char *label, ssize_t (*read)(void *context, void *buffer, size_t size),
                    void *context);
 
+/* The same of what a descriptor has from where it is.  */
+int cli_input_copy_fd(const char *label, int fd);
+
 #endif /* CLI_INPUT_H */

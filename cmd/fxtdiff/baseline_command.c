@@ -1,11 +1,11 @@
 /* baseline_command.c - fxtdiff baseline create|accept|show FILE.  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/cli/cli_input.h"
 #include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
 #include "cmd/fxtdiff/print.h"
@@ -318,17 +318,12 @@ static void parse(struct work *work, char **argv)
 static enum cli_exit check_file(const char *path)
 {
     unsigned char start[16];
-    ssize_t length;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-    length = fd < 0 ? -1 : read(fd, start, sizeof start);
-    if (length < 0)
+    if (access(path, R_OK) != 0) {
         cli_error("%s: %s", path, strerror(errno));
-    if (fd >= 0)
-        (void)close(fd);
-    if (length < 0)
         return CLI_ENVIRONMENT;
-    if (compare_is_baseline(start, (size_t)length))
+    }
+    if (compare_is_baseline(start, cli_input_start(path, start, sizeof start)))
         return CLI_OK;
     cli_error("%s: not a baseline", path);
     return CLI_USAGE;

@@ -1,5 +1,4 @@
 /* gate.c - read both sides, compare, write: what every command ends in.  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include <unistd.h>
 
 #include <fxt/profile_files.h>
+#include "cmd/cli/cli_input.h"
 #include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
 #include "cmd/fxtdiff/outputs.h"
@@ -50,12 +50,8 @@ static bool is_trace(const unsigned char *start, size_t length)
 static bool is_kept(const char *path, bool profiles_too)
 {
     unsigned char start[PROFILE_SNIFF_BYTES];
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    ssize_t got = fd < 0 ? 0 : read(fd, start, sizeof start);
-    size_t length = got > 0 ? (size_t)got : 0;
+    size_t length = cli_input_start(path, start, sizeof start);
 
-    if (fd >= 0)
-        (void)close(fd);
     return is_trace(start, length) || diff_is_store(start, length) ||
            compare_is_baseline(start, length) ||
            (profiles_too && length > 0 &&

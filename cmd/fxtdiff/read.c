@@ -30,66 +30,24 @@ static bool is_once(const char *operand)
            (stat(operand, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
 }
 
-static bool write_all(int fd, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t wrote = write(fd, bytes, size);
-
-        if (wrote < 0 && errno != EINTR)
-            return false;
-        if (wrote > 0) {
-            bytes += wrote;
-            size -= (size_t)wrote;
-        }
-    }
-    return true;
-}
-
-static bool copy_all(int from, int to)
-{
-    static char buffer[65536];
-
-    for (;;) {
-        ssize_t got = read(from, buffer, sizeof buffer);
-
-        if (got == 0)
-            return true;
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0 || !write_all(to, buffer, (size_t)got))
-            return false;
-    }
-}
-
-static int open_nameless(void)
-{
-    const char *dir = getenv("TMPDIR");
-    char *template = cli_join(dir && *dir ? dir : "/tmp", "/fxtdiff.XXXXXX");
-    int fd = mkostemp(template, O_CLOEXEC);
-
-    if (fd >= 0)
-        (void)unlink(template);
-    free(template);
-    return fd;
-}
-
 static enum cli_exit keep_source(struct source *source)
 {
     bool is_stdin = strcmp(source->operand, "-") == 0;
     int from = is_stdin ? STDIN_FILENO : open(source->operand, O_RDONLY | O_CLOEXEC);
-    int reason = 0;
 
-    source->fd = from < 0 ? -1 : open_nameless();
-    if (source->fd < 0 || !copy_all(from, source->fd))
-        reason = errno;
-    if (from >= 0 && !is_stdin)
+    if (from < 0) {
+        cli_error("%s: %s", source->operand, strerror(errno));
+        return CLI_ENVIRONMENT;
+    }
+    source->fd = cli_input_copy_fd(is_stdin ? "standard input" : source->operand, from);
+    if (!is_stdin)
         (void)close(from);
-    if (reason == 0 && asprintf(&source->path, "/proc/self/fd/%d", source->fd) < 0)
-        source->path = NULL;
-    if (reason == 0 && source->path)
+    if (source->fd < 0)
+        return CLI_ENVIRONMENT;
+    if (asprintf(&source->path, "/proc/self/fd/%d", source->fd) >= 0)
         return CLI_OK;
-    cli_error("%s: %s", is_stdin ? "standard input" : source->operand,
-              reason ? strerror(reason) : "out of memory");
+    source->path = NULL;
+    cli_error("out of memory");
     return CLI_ENVIRONMENT;
 }
 

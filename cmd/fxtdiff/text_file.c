@@ -2,10 +2,11 @@
 #include "cmd/fxtdiff/text_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "cmd/cli/cli_input.h"
 
 /* 0 or errno.  */
 static int read_all(struct diff_text_file *file, int fd, size_t most)
@@ -26,14 +27,14 @@ static int read_all(struct diff_text_file *file, int fd, size_t most)
 enum cli_exit diff_text_open(struct diff_text_file *file, const char *path, size_t most)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    int fd = is_stdin ? STDIN_FILENO : cli_input_open(path);
     int failed = errno;
 
     *file = (struct diff_text_file){ .name = is_stdin ? "standard input" : path };
     if (fd >= 0)
         failed = read_all(file, fd, most);
     if (fd >= 0 && !is_stdin)
-        (void)close(fd);
+        cli_input_close(path, fd);
     if (fd >= 0 && failed == 0)
         return CLI_OK;
     cli_error("%s: %s", file->name, strerror(failed));

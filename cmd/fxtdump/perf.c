@@ -460,11 +460,6 @@ static void take(struct perf_dump *dump, const struct perf_data_record *record)
         show_text(dump, record);
 }
 
-static ssize_t read_fd(void *context, void *buffer, size_t size)
-{
-    return read(*(const int *)context, buffer, size);
-}
-
 /* The descriptor to read: of the file, standard input or a copy of it; -1 with a message.  The form
  * of files has its tables at the end: what comes through a pipe is copied first.  */
 static int open_input(const char *path, const char *label)
@@ -478,7 +473,7 @@ static int open_input(const char *path, const char *label)
         cli_error("%s: %s", label, strerror(errno));
     if (fd < 0 || lseek(fd, 0, SEEK_CUR) >= 0 || perf_data_is_pipe(start, known))
         return fd;
-    copy = cli_input_copy(label, read_fd, &fd);
+    copy = cli_input_copy_fd(label, fd);
     (void)close(fd);
     return copy;
 }

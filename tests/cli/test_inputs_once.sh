@@ -31,7 +31,7 @@ once() { # once COMMAND...: each operand that is a file of this folder
     [ $status -le 1 ] || [ $status -eq 5 ] || fail "$*: status $status: $(cat err)"
     files=0
     for operand in "$@"; do
-        case $operand in *.fxt | *.gz | *.zst | *.folded | *.markup | *.data | *.elf | *.syms) ;; *) continue ;; esac
+        case $operand in *.fxt | *.gz | *.zst | *.folded | *.markup | *.data | *.elf | *.syms | *.kept | *.rules) ;; *) continue ;; esac
         [ -f "$operand" ] || continue
         files=$((files + 1))
         opened=$(grep -v ' = -1 ' trace | grep -cF "\"$operand\"") || :
@@ -98,6 +98,12 @@ once fxtdiff baseline create out.baseline a.pb.gz b.pb.gz
 once fxtdiff a.pb.gz b.pb.gz
 once fxtdiff a.folded b.folded
 once fxtdiff --no-symbolize a.fxt.gz b.fxt.zst
+fxtdiff baseline create runs.kept a.pb.gz b.pb.gz >/dev/null
+once fxtdiff runs.kept -- a.pb.gz b.pb.gz
+once fxtdiff baseline show runs.kept
+once fxtdiff baseline accept runs.kept a.pb.gz b.pb.gz
+printf 'function * self < 100%%\n' >limits.rules
+once fxtdiff --budget limits.rules a.folded b.folded
 # Objects, whatever their names come from, and with the symbol cache or without.
 printf 'int twice(int x) { return 2 * x; }\nint main(int count, char **words) { (void)words; return twice(count) - 2; }\n' >prog.c
 ${CC:-cc} -g -O1 -o whole.elf prog.c
