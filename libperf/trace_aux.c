@@ -173,11 +173,15 @@ static uint64_t time_at(const struct trace_aux *aux, uint64_t ticks)
 
 /* ---- Records ---- */
 
-static bool put_blob(struct trace_aux *aux, struct trace_thread *thread, bool is_cut,
+/* Of packets: these, and two more where they are known or true.  */
+enum { ARGUMENTS = 11, MOST_ARGUMENTS = ARGUMENTS + 2 };
+
+static bool put_blob(const struct aux_buffer *buffer, struct trace_thread *thread, bool is_cut,
                      uint64_t ticks, struct fxt_bytes bytes)
 {
+    const struct trace_aux *aux = buffer->aux;
     struct perf_trace *trace = aux->trace;
-    const struct fxt_arg args[] = {
+    struct fxt_arg args[MOST_ARGUMENTS] = {
         trace_number("mtc_freq", aux->config.mtc_freq),
         trace_number("nom_freq", aux->config.nom_freq),
         trace_number("cpuid_0x15_eax", aux->config.cpuid_0x15_eax),
@@ -189,8 +193,8 @@ static bool put_blob(struct trace_aux *aux, struct trace_thread *thread, bool is
         trace_number("time_mult", aux->facts.time_mult),
         trace_number("time_zero", aux->facts.time_zero),
         trace_number("offset", thread->packet_bytes),
-        trace_number("cut", 1), /* the last one: only if it is true */
     };
+    size_t count = ARGUMENTS;
     struct fxt_record blob = {
         .kind = FXT_RECORD_LARGE_BLOB,
         .ticks = time_at(aux, ticks),
@@ -198,9 +202,13 @@ static bool put_blob(struct trace_aux *aux, struct trace_thread *thread, bool is
         .category = fxt_inline("insntrace"),
         .name = fxt_inline("pt"),
         .args = args,
-        .arg_count = sizeof args / sizeof *args - !is_cut,
     };
 
+    if (buffer->cpu != UINT32_MAX)
+        args[count++] = trace_number("cpu", buffer->cpu);
+    if (is_cut)
+        args[count++] = trace_number("cut", 1);
+    blob.arg_count = count;
     blob.value.large_blob.payload = bytes;
     trace->counts.packet_bytes += bytes.length;
     thread->packet_bytes += bytes.length;
@@ -226,7 +234,7 @@ static enum insn_status take_part(void *context, uint64_t number, uint64_t ticks
         size_t part = size - done < BLOB_BYTES ? size - done : BLOB_BYTES;
         const struct fxt_bytes piece = { .bytes = bytes + done, .length = part };
 
-        if (!put_blob(aux, thread, owner->is_cut, ticks, piece))
+        if (!put_blob(buffer, thread, owner->is_cut, ticks, piece))
             return INSN_STOPPED;
         owner->is_cut = false;
         done += part;

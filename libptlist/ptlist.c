@@ -191,10 +191,15 @@ static bool put_packets(struct ptlist *list, size_t index, uint64_t ticks, struc
     struct ptlist_thread *thread = &list->threads[index];
     const struct insn_config *config = &list->sideband.config;
     const struct fxt_arg args[] = {
-        number("mtc_freq", config->mtc_freq), number("nom_freq", config->nom_freq),
-        number("family", config->family),     number("model", config->model),
-        number("stepping", config->stepping), number("time_shift", list->time_shift),
-        number("time_mult", list->time_mult), number("offset", thread->packet_bytes),
+        number("mtc_freq", config->mtc_freq),
+        number("nom_freq", config->nom_freq),
+        number("family", config->family),
+        number("model", config->model),
+        number("stepping", config->stepping),
+        number("time_shift", list->time_shift),
+        number("time_mult", list->time_mult),
+        number("offset", thread->packet_bytes),
+        number("cpu", list->sideband.files[list->file].cpu),
     };
     struct fxt_record blob = {
         .kind = FXT_RECORD_LARGE_BLOB,

@@ -220,12 +220,15 @@ static uint64_t *written_of(struct insn_recorder *recorder, const struct insn_ow
     return &recorder->written[number - 1];
 }
 
+/* Of packets: these, and two more where they are known or true.  */
+enum { ARGUMENTS = 11, MOST_ARGUMENTS = ARGUMENTS + 2 };
+
 bool insn_recorder_packets(struct insn_recorder *recorder, const struct insn_owner *owner,
-                           bool is_cut, const uint8_t *bytes, size_t size, uint64_t ticks)
+                           const struct insn_packets *packets, uint64_t ticks)
 {
     const struct insn_config *config = &recorder->config;
     uint64_t *written = written_of(recorder, owner);
-    const struct fxt_arg args[] = {
+    struct fxt_arg args[MOST_ARGUMENTS] = {
         stream_number("mtc_freq", config->mtc_freq),
         stream_number("nom_freq", config->nom_freq),
         stream_number("cpuid_0x15_eax", config->cpuid_0x15_eax),
@@ -237,8 +240,8 @@ bool insn_recorder_packets(struct insn_recorder *recorder, const struct insn_own
         stream_number("time_mult", recorder->time_mult),
         stream_number("time_zero", recorder->time_zero),
         stream_number("offset", written ? *written : 0),
-        stream_number("cut", 1), /* the last one: only if it is true */
     };
+    size_t count = ARGUMENTS;
     struct fxt_record blob = {
         .kind = FXT_RECORD_LARGE_BLOB,
         .ticks = recorder->base_ns + ticks,
@@ -246,15 +249,19 @@ bool insn_recorder_packets(struct insn_recorder *recorder, const struct insn_own
         .category = fxt_inline("insntrace"),
         .name = fxt_inline("pt"),
         .args = args,
-        .arg_count = sizeof args / sizeof *args - !is_cut,
     };
 
     if (!written)
         return false;
-    *written += size;
-    recorder->packet_bytes += size;
-    blob.value.large_blob.payload.bytes = bytes;
-    blob.value.large_blob.payload.length = size;
+    if (packets->cpu != INSN_NO_CPU)
+        args[count++] = stream_number("cpu", packets->cpu);
+    if (packets->is_cut)
+        args[count++] = stream_number("cut", 1);
+    *written += packets->size;
+    recorder->packet_bytes += packets->size;
+    blob.arg_count = count;
+    blob.value.large_blob.payload.bytes = packets->bytes;
+    blob.value.large_blob.payload.length = packets->size;
     return stream_put(recorder->stream, &blob);
 }
 

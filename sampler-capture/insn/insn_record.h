@@ -66,10 +66,18 @@ struct insn_owner {
     uint64_t process, thread;
 };
 
-/* Packets of a thread that was described.  is_cut: packets before these are missing, and these
- * begin with a PSB packet.  */
+#define INSN_NO_CPU UINT32_MAX
+
+struct insn_packets {
+    const uint8_t *bytes;
+    size_t size;
+    uint32_t cpu; /* that wrote them; INSN_NO_CPU: several, or unknown */
+    bool is_cut;  /* packets before these are missing, and these begin with a PSB packet */
+};
+
+/* Packets of a thread that was described.  */
 bool insn_recorder_packets(struct insn_recorder *recorder, const struct insn_owner *owner,
-                           bool is_cut, const uint8_t *bytes, size_t size, uint64_t ticks);
+                           const struct insn_packets *packets, uint64_t ticks);
 
 void insn_recorder_release(struct insn_recorder *recorder);
 

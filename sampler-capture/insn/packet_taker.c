@@ -16,10 +16,15 @@ static bool fail(struct packet_taker *taker, int cause)
     return false;
 }
 
-static bool put(struct packet_taker *taker, const struct insn_owner *owner, bool is_cut,
+static bool put(struct packet_taker *taker, struct taker_owner *owner, uint32_t cpu,
                 const uint8_t *bytes, size_t size)
 {
-    return insn_recorder_packets(taker->recorder, owner, is_cut, bytes, size, taker->ticks) ||
+    const struct insn_packets packets = {
+        .bytes = bytes, .size = size, .cpu = cpu, .is_cut = owner->is_cut
+    };
+
+    owner->is_cut = false;
+    return insn_recorder_packets(taker->recorder, &owner->owner, &packets, taker->ticks) ||
            fail(taker, stream_errno(taker->recorder->stream));
 }
 
@@ -61,12 +66,11 @@ static enum insn_status take_part(void *context, uint64_t thread, uint64_t ticks
                                   const uint8_t *bytes, size_t size)
 {
     struct reading *reading = context;
-    struct taker_owner *owner = &reading->buffer->owners[thread];
-    bool is_cut = owner->is_cut;
+    uint32_t cpu = (uint32_t)(reading->buffer - reading->taker->buffers);
 
     (void)ticks;
-    owner->is_cut = false;
-    return put(reading->taker, &owner->owner, is_cut, bytes, size) ? INSN_OK : INSN_STOPPED;
+    return put(reading->taker, &reading->buffer->owners[thread], cpu, bytes, size) ? INSN_OK
+                                                                                   : INSN_STOPPED;
 }
 
 static bool splitter_fine(struct packet_taker *taker, enum insn_status status)
@@ -112,18 +116,12 @@ static bool take_bytes(void *context, uint32_t descriptor, bool is_cut, const ui
 {
     struct packet_taker *taker = context;
     struct taker_buffer *buffer = &taker->buffers[descriptor];
-    struct taker_owner *owner = buffer->owners;
-    bool was_cut;
 
     if (is_cut)
         cut_owners(buffer);
     if (taker->mode == INSN_MODE_CPU)
         return splitter_fine(taker, insn_splitter_feed(buffer->splitter, bytes, size, NULL));
-    if (buffer->owner_count == 0)
-        return true;
-    was_cut = owner->is_cut;
-    owner->is_cut = false;
-    return put(taker, &owner->owner, was_cut, bytes, size);
+    return buffer->owner_count == 0 || put(taker, buffer->owners, INSN_NO_CPU, bytes, size);
 }
 
 static bool forget_bytes(void *context, uint32_t descriptor, bool is_cut, const uint8_t *bytes,

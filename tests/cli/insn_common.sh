@@ -23,3 +23,14 @@ compile() { # compile NAME...: programs of testdata/insn, whose addresses are fi
 number() { # number NAME: of the last insn_check
     sed -n "s/^$1=//p" out
 }
+
+cpus() { # cpus FILE: the argument "cpu" of its packets, each value once
+    fxtdump --json "$1" | python3 -c '
+import json, sys
+found = set()
+for line in sys.stdin:
+    record = json.loads(line)
+    if record.get("name") == "pt":
+        found.add({arg["name"]: arg["value"] for arg in record["args"]}.get("cpu", "none"))
+print(*sorted(found, key=str))'
+}

@@ -8,6 +8,7 @@ compile threads
 for mode in thread cpu; do
     run 0 sampler-capture insn --simulate --mode $mode --clock real -q --steps $mode.steps -o $mode.fxt -- ./threads
     [ "$mode" = thread ] || words=cpu
+    cpus=$(cpus $mode.fxt)
     for form in "" pieces pipe "pipe pieces"; do
         # shellcheck disable=SC2086 # words
         insn_perf_data ${words:-} $form $mode.fxt >perf.data
@@ -15,6 +16,7 @@ for mode in thread cpu; do
         [ "$form" != pipe ] || cp perf.data pipe.data
         run 0 fxtcat convert perf.data -o converted.fxt
         [ ! -s err ] || fail "$mode $form: a message: $(cat err)"
+        [ "$(cpus converted.fxt)" = "$cpus" ] || fail "$mode $form: CPUs $(cpus converted.fxt)"
         run 0 insn_check converted.fxt $mode.steps
         equal=$(sed -n 's/^equal=//p' out)
         [ "$equal" = "$(sed -n 's/^stepped=//p' out)" ] || fail "$mode $form: not all was decoded: $(cat out)"

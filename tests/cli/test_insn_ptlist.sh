@@ -30,6 +30,10 @@ whole() { # whole: converted.fxt has all that was stepped
 run 0 fxtcat convert set.ptlist -o converted.fxt
 [ ! -s err ] || fail "a message: $(cat err)"
 whole
+for name in one two three; do
+    [ "$(cpus $name.fxt)" = 0 ] || fail "$name.fxt: CPUs $(cpus $name.fxt)"
+done
+[ "$(cpus converted.fxt)" = "0 1" ] || fail "CPUs: $(cpus converted.fxt)"
 run 0 fxt2pprof set.ptlist -o set.pb.gz
 says "insn: "
 total() { # total FILE: instructions
