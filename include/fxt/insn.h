@@ -172,7 +172,7 @@ INSN_API void insn_encoder_leave(struct insn_encoder *encoder, const struct insn
  * ended, the call has no effect.  */
 INSN_API void insn_encoder_disable(struct insn_encoder *encoder, uint64_t ip, uint64_t ticks);
 
-/* A ptwrite instruction at ip wrote value.  */
+/* A ptwrite instruction, the next one that is executed, writes value.  */
 INSN_API void insn_encoder_ptwrite(struct insn_encoder *encoder, uint64_t value, uint64_t ticks);
 
 /* Lose packets from now on until insn_encoder_resume() is called, with tracing enabled at ip, or
