@@ -69,16 +69,30 @@ enum sym_status sym_module_function(struct sym_module *module, uint64_t vaddr,
     return out->name ? SYM_OK : sym_fail(error, SYM_NO_MEMORY, "out of memory");
 }
 
-enum sym_status sym_module_code(struct sym_module *module, uint64_t vaddr, void *buffer,
-                                size_t size, size_t *count, struct sym_error *error)
+/* ---- Bytes ---- */
+
+/* Code is read in small pieces, many of the same page, and each time the file is closed again.  */
+enum { PAGE_BYTES = 4096, PAGES = 16 };
+
+struct code_page {
+    uint64_t vaddr;
+    size_t count; /* 0: none is kept */
+    uint8_t bytes[PAGE_BYTES];
+};
+
+struct sym_code_pages {
+    struct code_page each[PAGES]; /* by vaddr */
+};
+
+/* Up to size bytes; with buffer NULL they are only counted.  */
+static enum sym_status read_code(struct sym_module *module, uint64_t vaddr, void *buffer,
+                                 size_t size, size_t *count)
 {
     enum sym_status status = SYM_OK;
     struct sym_bytes bytes;
     bool was_open, has_code = borrow(module->code, &was_open, &status);
 
     *count = 0;
-    if (status == SYM_NO_MEMORY)
-        return sym_fail(error, status, "out of memory");
     if (has_code && module->code->has_contents &&
         sym_object_at_vaddr(module->code, vaddr, &bytes)) {
         *count = size < bytes.size ? size : bytes.size;
@@ -86,5 +100,43 @@ enum sym_status sym_module_code(struct sym_module *module, uint64_t vaddr, void 
             memcpy(buffer, bytes.data, *count);
     }
     give_back(module->code, has_code, was_open);
-    return SYM_OK;
+    return status == SYM_NO_MEMORY ? status : SYM_OK;
+}
+
+/* The page that begins at vaddr; NULL: it cannot be kept, or the file has nothing there.  */
+static const struct code_page *page_at(struct sym_module *module, uint64_t vaddr)
+{
+    struct base_account *before = base_account_enter(&module->account);
+    struct code_page *page;
+
+    if (!module->code_pages)
+        module->code_pages = base_calloc(1, sizeof *module->code_pages);
+    (void)base_account_enter(before);
+    if (!module->code_pages)
+        return NULL;
+    page = &module->code_pages->each[vaddr / PAGE_BYTES % PAGES];
+    if (page->count > 0 && page->vaddr == vaddr)
+        return page;
+    page->vaddr = vaddr;
+    if (read_code(module, vaddr, page->bytes, PAGE_BYTES, &page->count) != SYM_OK)
+        page->count = 0;
+    return page->count > 0 ? page : NULL;
+}
+
+enum sym_status sym_module_code(struct sym_module *module, uint64_t vaddr, void *buffer,
+                                size_t size, size_t *count, struct sym_error *error)
+{
+    size_t offset = (size_t)(vaddr % PAGE_BYTES);
+    const struct code_page *page = NULL;
+    enum sym_status status;
+
+    if (buffer && size <= PAGE_BYTES - offset)
+        page = page_at(module, vaddr - offset);
+    if (page && offset + size <= page->count) {
+        memcpy(buffer, page->bytes + offset, size);
+        *count = size;
+        return SYM_OK;
+    }
+    status = read_code(module, vaddr, buffer, size, count);
+    return status == SYM_OK ? status : sym_fail(error, status, "out of memory");
 }

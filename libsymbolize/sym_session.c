@@ -144,6 +144,7 @@ static void module_free(struct sym_module *module)
     free(module->by_name);
     free(module->by_vaddr);
     sym_symbols_release(&module->functions);
+    free(module->code_pages);
     sym_strings_release(&module->strings);
     free(module->steps);
     free(module->build_id);

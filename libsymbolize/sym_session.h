@@ -54,6 +54,7 @@ struct sym_module {
     size_t named_count;
     struct sym_symbols functions; /* likewise, of functions */
     bool functions_read;
+    struct sym_code_pages *code_pages; /* owned by object_code.c; NULL: none were read yet */
     struct sym_seat *seat;   /* where it is read; the session's but in sym_session_resolve() */
     struct sym_cache *cache; /* answers instead of loaded, or NULL; see symbol_cache.h */
     bool cache_tried;        /* no file of it is to be made (again) in this session */

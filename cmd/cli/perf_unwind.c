@@ -117,6 +117,27 @@ static void find(void *context, uint64_t address, struct unwind_place *out)
     out->bias = address - vaddr;
 }
 
+/* From the file of the object.  */
+static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t size)
+{
+    struct cli_perf_unwind *unwind = context;
+    struct perf_trace_place place;
+    const struct object *object;
+    uint64_t vaddr;
+    size_t count = 0;
+
+    if (!unwind->copy->find(unwind->copy->finder, address, &place) || place.number == 0)
+        return 0;
+    object = object_of(unwind, &place);
+    if (!object || !object->module ||
+        sym_module_vaddr(object->module, place.file_offset, &vaddr) != SYM_OK)
+        return 0;
+    if (size > place.limit - address)
+        size = (size_t)(place.limit - address);
+    (void)sym_module_code(object->module, vaddr, bytes, size, &count, NULL);
+    return count;
+}
+
 /* ---- Stacks ---- */
 
 static enum unwind_machine machine_of(const char *arch)
@@ -151,7 +172,7 @@ size_t cli_perf_unwind_stack(struct cli_perf_unwind *unwind, const struct perf_t
     struct unwind_registers registers;
     struct unwind_piece piece = { .bytes = copy->stack, .size = copy->stack_size };
     const struct unwind_memory memory = { .pieces = &piece, .count = 1 };
-    const struct unwind_map map = { .find = find, .context = unwind };
+    const struct unwind_map map = { .find = find, .context = unwind, .read_code = read_code };
     struct unwind_stack stack = { .addresses = addresses,
                                   .found = found,
                                   .capacity = capacity < MOST_FRAMES ? capacity : MOST_FRAMES };

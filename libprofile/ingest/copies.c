@@ -29,6 +29,7 @@ struct copy_head {
 
 struct module_table {
     bool is_known;
+    struct sym_module *symbols; /* NULL: not found */
     struct unwind_table *table; /* NULL: none */
     uint64_t cuts;              /* stacks that ended early in it */
 };
@@ -139,7 +140,7 @@ enum profile_status ingest_copy_take(struct profile_ingest *ingest, const struct
 
 /* ---- Code ---- */
 
-static struct unwind_table *base_pair_map(struct profile_ingest *ingest, profile_id id)
+static void find_files(struct profile_ingest *ingest, profile_id id, struct module_table *out)
 {
     struct ingest_copies *copies = ingest->copies;
     struct profile_module module = profile_stacks_get_module(ingest->stacks, id);
@@ -147,18 +148,17 @@ static struct unwind_table *base_pair_map(struct profile_ingest *ingest, profile
                                         .build_id_length = module.build_id_length,
                                         .path = profile_stacks_text(ingest->stacks, module.name,
                                                                     NULL) };
-    struct sym_module *symbols = NULL;
-    struct unwind_table *table = NULL;
     const struct sym_report *report;
 
-    if ((key.build_id_length == 0 && !key.path[0]) || copies->table_bytes > MAX_TABLE_BYTES ||
-        sym_session_module(ingest->options.session, &key, &symbols, NULL) != SYM_OK || !symbols)
-        return NULL;
-    report = sym_module_report(symbols);
-    if (unwind_table_open_path(report->code_path, report->debug_path, &table, NULL) != UNWIND_OK)
-        return NULL;
-    copies->table_bytes += unwind_table_report(table)->memory_bytes;
-    return table;
+    out->is_known = true;
+    if ((key.build_id_length == 0 && !key.path[0]) ||
+        sym_session_module(ingest->options.session, &key, &out->symbols, NULL) != SYM_OK ||
+        copies->table_bytes > MAX_TABLE_BYTES)
+        return;
+    report = sym_module_report(out->symbols);
+    if (unwind_table_open_path(report->code_path, report->debug_path, &out->table, NULL) ==
+        UNWIND_OK)
+        copies->table_bytes += unwind_table_report(out->table)->memory_bytes;
 }
 
 /* The code around addresses of one copy.  */
@@ -179,24 +179,51 @@ static profile_id module_at(const struct finder *finder, uint64_t address,
     return id <= finder->ingest->copies->table_count ? id : 0;
 }
 
-static void find(void *context, uint64_t address, struct unwind_place *out)
+/* The module around an address, its files looked for once; NULL: none.  */
+static const struct module_table *files_at(const struct finder *finder, uint64_t address,
+                                           const struct map_segment **segment)
 {
-    const struct finder *finder = context;
-    const struct map_segment *segment;
-    profile_id id = module_at(finder, address, &segment);
+    profile_id id = module_at(finder, address, segment);
     struct module_table *module;
 
     if (id == 0)
-        return;
+        return NULL;
     module = &finder->ingest->copies->tables[id - 1];
     if (!module->is_known)
-        module->table = base_pair_map(finder->ingest, id);
-    module->is_known = true;
+        find_files(finder->ingest, id, module);
+    return module;
+}
+
+static void find(void *context, uint64_t address, struct unwind_place *out)
+{
+    const struct map_segment *segment;
+    const struct module_table *module = files_at(context, address, &segment);
+
+    if (!module)
+        return;
     *out = (struct unwind_place){ .kind = UNWIND_PLACE_OBJECT,
                                   .table = module->table,
                                   .start = segment->start,
                                   .limit = segment->last + (segment->last < UINT64_MAX),
                                   .bias = segment->start - segment->vaddr };
+}
+
+/* From the file of the module.  */
+static size_t read_code(void *context, uint64_t address, uint8_t *bytes, size_t size)
+{
+    const struct map_segment *segment;
+    const struct module_table *module = files_at(context, address, &segment);
+    uint64_t after;
+    size_t count = 0;
+
+    if (!module || !module->symbols)
+        return 0;
+    after = segment->last - address;
+    if (after < size)
+        size = (size_t)after + 1;
+    (void)sym_module_code(module->symbols, segment->vaddr + (address - segment->start), bytes, size,
+                          &count, NULL);
+    return count;
 }
 
 /* ---- Stacks ---- */
@@ -217,7 +244,7 @@ static enum profile_status walk(struct finder *finder, const struct unwind_regis
                                 struct profile_error *error)
 {
     const struct unwind_memory memory = { copy->pieces, copy->count };
-    const struct unwind_map map = { .find = find, .context = finder };
+    const struct unwind_map map = { .find = find, .context = finder, .read_code = read_code };
     size_t first = out->count;
     struct unwind_stack stack = { .addresses = out->addresses + first,
                                   .pointers = out->pointers + first,

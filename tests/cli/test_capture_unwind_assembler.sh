@@ -132,6 +132,14 @@ matches() { # matches WHAT LEAF REGEX
         fail "$1: $(grep -E "$2" folded | grep -vE "$3" | head -n 3) $(cat err)"
 }
 
+# ---- The same programs, recorded by perf: the file has the instructions ----
+
+if perf record -q -e cpu-clock:u -F 999 -o probe.data -- true >err 2>&1; then has_perf=1; else has_perf=; fi
+records() { # records COMMAND...
+    perf record -q -e cpu-clock:u -F 1999 --call-graph dwarf,16384 -o perf.data -- "$@" >out 2>err || fail "perf, $*: status $?: $(cat err)"
+    fxt2pprof -f folded --sample-type samples -o folded perf.data 2>err || fail "perf, $*: $(cat err)"
+}
+
 # ---- Assembler, in programs with and without frame pointers ----
 
 for flags in -fomit-frame-pointer -fno-omit-frame-pointer; do
@@ -144,6 +152,14 @@ for flags in -fomit-frame-pointer -fno-omit-frame-pointer; do
         done
     done
 done
+
+if [ -n "$has_perf" ]; then
+    "${CC:-cc}" -O2 -g -fomit-frame-pointer -o work main.c code.s
+    for name in pads saves aligns stops loops; do
+        records ./work "$name"
+        matches "perf, $name" ";$name" ";main;outer;$name(;leaf|;forever[^ ]*)? "
+    done
+fi
 
 # ---- The stack ends where instructions do not say where the caller is, and the file is named ----
 
@@ -196,5 +212,9 @@ CODE
             matches "musl $flags, $how" ';leaf ' ';outer;.*compare;leaf '
             matches "musl $flags, $how" ';main' '_start.*;main;outer'
         done
+        if [ -n "$has_perf" ]; then
+            records ./musl
+            matches "perf, musl $flags" ';leaf ' ';outer;.*compare;leaf '
+        fi
     done
 fi
