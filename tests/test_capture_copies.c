@@ -29,14 +29,25 @@ END_TEST
 START_TEST(begins_large_and_takes_what_is_enough)
 {
     const enum copies_size size = (enum copies_size)_i;
+    const enum copies_size wanted = size == COPIES_MEDIUM ? COPIES_LARGE : size;
 
     ck_assert_int_eq(copies.now, COPIES_LARGE);
     see(49, size);
     ck_assert_int_eq(copies.now, COPIES_LARGE);
     see(1, size);
-    ck_assert_int_eq(copies.now, size);
+    ck_assert_int_eq(copies.now, wanted);
     see(5000, size);
-    ck_assert_int_eq(copies.now, size);
+    ck_assert_int_eq(copies.now, wanted);
+}
+END_TEST
+
+START_TEST(takes_medium_copies_only_after_a_loss)
+{
+    see(200, COPIES_MEDIUM);
+    ck_assert_int_eq(copies.now, COPIES_LARGE);
+    copies_lost(&copies);
+    see(50, COPIES_MEDIUM);
+    ck_assert_int_eq(copies.now, COPIES_MEDIUM);
 }
 END_TEST
 
@@ -100,7 +111,7 @@ START_TEST(takes_the_largest_only_for_many)
     see(5, COPIES_LARGEST);
     ck_assert_int_eq(copies.now, COPIES_LARGEST);
     see(50, COPIES_MEDIUM);
-    ck_assert_int_eq(copies.now, COPIES_MEDIUM);
+    ck_assert_int_eq(copies.now, COPIES_LARGE);
 }
 END_TEST
 
@@ -147,6 +158,7 @@ int main(void)
     tcase_add_checked_fixture(test_case, setup, NULL);
     tcase_add_test(test_case, finds_the_size_of_bytes);
     tcase_add_loop_test(test_case, begins_large_and_takes_what_is_enough, 0, COPIES_COUNT);
+    tcase_add_test(test_case, takes_medium_copies_only_after_a_loss);
     tcase_add_test(test_case, goes_back_when_stacks_are_cut);
     tcase_add_test(test_case, goes_back_at_once_when_a_program_begins_something_else);
     tcase_add_test(test_case, goes_back_later_when_samples_are_lost);

@@ -38,7 +38,9 @@ static uint32_t tolerated(const struct copies *copies, int size)
     return copies->seen / tolerated_one_in(copies, size);
 }
 
-/* The smallest size that is enough.  */
+/* The smallest size that is enough.  The kernel copies no more than the stack has, so medium copies
+ * save room in its buffers and hardly any time, and stacks are cut when the program begins to use
+ * more: they are for buffers that were too small.  */
 static enum copies_size enough(const struct copies *copies)
 {
     uint32_t cut = 0;
@@ -46,6 +48,8 @@ static enum copies_size enough(const struct copies *copies)
 
     while (size > 0 && cut + copies->needed[size] <= tolerated(copies, size - 1))
         cut += copies->needed[size--];
+    if (size == COPIES_MEDIUM && !copies->is_lossy)
+        size = COPIES_LARGE;
     while (copies->sizes.bytes[size] == 0) /* there is none of it */
         size += size < COPIES_LARGE ? 1 : -1;
     return (enum copies_size)size;

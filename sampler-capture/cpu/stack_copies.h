@@ -2,9 +2,9 @@
  *
  * With small copies callers of the innermost functions are found by tables and the rest by frame
  * pointers; that is enough for programs that keep them, and costs little.  Others need larger
- * copies.  A capture begins with large ones and looks what others would have given; it changes to
- * smaller ones once that is the same, and back as soon as stacks are cut.  Where the kernel's
- * buffers are too small for that, more stacks may be cut.  */
+ * copies.  A capture begins with large ones and computes what others would have given; it changes
+ * to small ones once that is the same, and back as soon as stacks are cut.  If the kernel's buffers
+ * are too small for large copies, medium ones are used, too, and more stacks may be cut.  */
 #ifndef CPU_STACK_COPIES_H
 #define CPU_STACK_COPIES_H
 
