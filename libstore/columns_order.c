@@ -120,16 +120,20 @@ static bool make_counts(struct counts *counts, uint64_t top)
     return counts->of[0] != NULL;
 }
 
+/* Also finds whether the rows are in order.  */
 static int count(struct reader *reader, const uint32_t *rows, size_t row_count,
-                 struct counts *counts)
+                 struct counts *counts, bool *in_order)
 {
-    uint64_t mask = (UINT64_C(1) << counts->bits) - 1, key = 0;
+    uint64_t mask = (UINT64_C(1) << counts->bits) - 1, key = 0, before = 0;
 
+    *in_order = true;
     for (size_t i = 0; i < row_count; i++) {
         int code = read_key(reader, rows[i], &key);
 
         if (code != SQLITE_OK)
             return code;
+        *in_order &= before <= key;
+        before = key;
         for (unsigned d = 0; d < counts->digits; d++)
             counts->of[d][key >> (d * counts->bits) & mask]++;
     }
@@ -173,10 +177,11 @@ static int sort_by(struct reader *reader, uint32_t **rows, uint32_t **other, siz
 {
     struct counts counts = { .digits = 0 };
     int code = make_counts(&counts, reader->top) ? SQLITE_OK : SQLITE_NOMEM;
+    bool in_order = false;
 
     if (code == SQLITE_OK)
-        code = count(reader, *rows, row_count, &counts);
-    for (unsigned d = 0; d < counts.digits && code == SQLITE_OK; d++) {
+        code = count(reader, *rows, row_count, &counts, &in_order);
+    for (unsigned d = 0; d < counts.digits && code == SQLITE_OK && !in_order; d++) {
         uint32_t *former = *rows;
 
         if (!add_up(counts.of[d], (size_t)1 << counts.bits, row_count))
@@ -189,22 +194,83 @@ static int sort_by(struct reader *reader, uint32_t **rows, uint32_t **other, siz
     return code;
 }
 
+/* By several keys, the last one first.  */
+static int sort_by_keys(struct store_columns *columns, enum columns_table table,
+                        const struct columns_key *keys, size_t key_count, uint32_t **rows,
+                        uint32_t **other, size_t row_count)
+{
+    int code = SQLITE_OK;
+
+    for (size_t i = key_count; i-- > 0 && code == SQLITE_OK;) {
+        struct reader reader;
+
+        start(&reader, columns, table, &keys[i]);
+        code = sort_by(&reader, rows, other, row_count);
+    }
+    return code;
+}
+
+/* Whether rows that are in the order of the keys before the last one are in that of the last one,
+ * too.  */
+static int is_sorted(struct store_columns *columns, enum columns_table table,
+                     const struct columns_key *keys, size_t key_count, const uint32_t *rows,
+                     size_t row_count, bool *result)
+{
+    struct reader readers[KEYS_MOST];
+    uint64_t now[KEYS_MOST], before[KEYS_MOST] = { 0 };
+
+    for (size_t k = 0; k < key_count; k++)
+        start(&readers[k], columns, table, &keys[k]);
+    *result = true;
+    for (size_t i = 0; i < row_count && *result; i++) {
+        bool is_equal = i > 0;
+
+        for (size_t k = 0; k < key_count; k++) {
+            int code = read_key(&readers[k], rows[i], &now[k]);
+
+            if (code != SQLITE_OK)
+                return code;
+            *result &= k + 1 < key_count || !is_equal || before[k] <= now[k];
+            is_equal &= before[k] == now[k];
+            before[k] = now[k];
+        }
+    }
+    return SQLITE_OK;
+}
+
+/* The rows of a CPU or a track mostly are in the order of time: then its digits need not be
+ * sorted.  */
+static int sort_without_last(struct store_columns *columns, enum columns_table table,
+                             const struct columns_key *keys, size_t key_count, uint32_t **rows,
+                             uint32_t **other, size_t row_count, bool *done)
+{
+    const struct columns_key *last = &keys[key_count - 1];
+    int code;
+
+    *done = false;
+    if (key_count < 2 || last->column != COLUMNS_TS || last->text >= 0 || last->is_id ||
+        last->is_descending)
+        return SQLITE_OK;
+    code = sort_by_keys(columns, table, keys, key_count - 1, rows, other, row_count);
+    return code == SQLITE_OK ? is_sorted(columns, table, keys, key_count, *rows, row_count, done)
+                             : code;
+}
+
 int columns_sort(struct store_columns *columns, enum columns_table table, uint32_t *rows,
                  size_t row_count, const struct columns_key *keys, size_t key_count)
 {
     uint32_t *other, *own, *now = rows;
+    bool done = false;
     int code;
 
     columns_make_room_for(columns, 2 * row_count * sizeof *rows);
     other = own = calloc(row_count + 1, sizeof *other);
     code = other ? SQLITE_OK : SQLITE_NOMEM;
 
-    for (size_t i = key_count; i-- > 0 && code == SQLITE_OK;) {
-        struct reader reader;
-
-        start(&reader, columns, table, &keys[i]);
-        code = sort_by(&reader, &now, &other, row_count);
-    }
+    if (code == SQLITE_OK)
+        code = sort_without_last(columns, table, keys, key_count, &now, &other, row_count, &done);
+    if (code == SQLITE_OK && !done)
+        code = sort_by_keys(columns, table, keys, key_count, &now, &other, row_count);
     if (code == SQLITE_OK && now != rows)
         memcpy(rows, now, row_count * sizeof *rows);
     free(own);

@@ -145,6 +145,8 @@ void small_release(struct columns_small *small); /* (columns_small.c) */
 
 /* ---- Order (columns_order.c) ---- */
 
+#define KEYS_MOST 4 /* of a query */
+
 /* The columns that rows are sorted by.  */
 struct columns_key {
     uint8_t column; /* of the table */
@@ -157,8 +159,8 @@ struct columns_key {
 bool columns_can_order(const struct store_columns *columns, enum columns_table table,
                        const struct columns_key *key);
 
-/* Sort count rows by keys, the first one first; rows that are equal keep their order.  SQLite's
- * code.  */
+/* Sort count rows by at most KEYS_MOST keys, the first one first; rows that are equal keep their
+ * order.  SQLite's code.  */
 int columns_sort(struct store_columns *columns, enum columns_table table, uint32_t *rows,
                  size_t count, const struct columns_key *keys, size_t key_count);
 

@@ -6,7 +6,6 @@
 
 #define SERVED_MOST     14 /* columns of a virtual table */
 #define CONDITIONS_MOST 8
-#define KEYS_MOST       4
 
 /* What a column of a virtual table shows.  */
 enum served_value {
