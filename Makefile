@@ -147,7 +147,7 @@ TEST_SUPPORT := $(wildcard tests/support/*.c)
 TEST_FILES := $(patsubst tests/%.c,$(O)/tests/%,$(TEST_SOURCES))
 TOOL_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/tools/insn_%) $(if $(HAVE_LIBDW),,tests/tools/unwind_peer.c),$(wildcard tests/tools/*.c))
 TOOL_FILES := $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(TOOL_SOURCES))
-BENCH_FILES := $(patsubst %.c,$(O)/%,$(filter-out $(if $(HAVE_IPT),,bench/insn%),$(wildcard bench/*.c))) $(O)/bench/fixedwork_fp
+BENCH_FILES := $(patsubst %.c,$(O)/%,$(filter-out $(if $(HAVE_IPT),,bench/insn%) $(if $(HAVE_LIBDW),,bench/unwind_libdw.c),$(wildcard bench/*.c))) $(O)/bench/fixedwork_fp
 FXTGEN := $(O)/bench/fxtgen
 # Preloaded by sampler-capture heap, which looks for it beside its own folder.
 SHIM_FILE := $(O)/lib/fxt/libfxtheap.so
@@ -343,7 +343,7 @@ inputs_links := $(if $(with_insn),$(libs_insn)) $(libs_symbolize) $(libs_fxt)
 .PHONY: bench-tools
 bench-tools: $(BENCH_FILES) $(FXTGEN)
 
-$(filter-out $(O)/bench/symcache $(O)/bench/sqlrows $(O)/bench/unwind $(O)/bench/tracing $(O)/bench/insnpackets,$(BENCH_FILES)): $(O)/%: $(O)/%.o $(O)/cli.a $(inputs_libraries)
+$(filter-out $(O)/bench/symcache $(O)/bench/sqlrows $(O)/bench/unwind $(O)/bench/unwind_libdw $(O)/bench/tracing $(O)/bench/insnpackets,$(BENCH_FILES)): $(O)/%: $(O)/%.o $(O)/cli.a $(inputs_libraries)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(inputs_links)
 
@@ -377,6 +377,11 @@ $(O)/bench/insnpackets: $(O)/bench/insnpackets.o $(O)/lib/libfxt.a
 $(O)/bench/unwind: $(O)/bench/unwind.o $(call objects,unwind) $(call objects,base)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_unwind)
+
+# Without libdwarf, which exports functions of the same names.
+$(O)/bench/unwind_libdw: $(O)/bench/unwind_libdw.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ -ldw -lelf
 
 $(FXTGEN): $(GENERATE_OBJECTS) $(O)/cli.a $(O)/lib/libfxt.a
 	$(call say,LD,$@)

@@ -21,7 +21,7 @@ object libc "$libc" 10
 large=$(find /usr/lib -name 'libLLVM-*.so*' -type f -size +50M 2>/dev/null | head -n 1)
 [ -z "$large" ] || object "${large##*/}" "$large" 1000
 
-unwind >figure
+unwind --stack stack >figure
 [ "$(field figure whole)" = 1 ] || {
     echo "the stack is not whole: $(cat figure)"
     exit 1
@@ -29,4 +29,17 @@ unwind >figure
 ours=$(field figure walk_ns)
 peer=$(field figure peer_ns)
 line "a stack of $(field figure walk_frames) frames, warm" "$ours ns" "$peer ns libgcc" "$(calc "$ours / $peer")" "<= 1000 ns" "$ours <= 1000"
+
+# Of elfutils; and framehop, which samply unwinds with: PEERS='framehop=PROGRAM', made of bench/peers/framehop.
+for peer in unwind_libdw ${PEERS:-}; do
+    case $peer in
+    framehop=*) name=framehop ;;
+    unwind_libdw) name=libdw ;;
+    *) continue ;;
+    esac
+    command -v "${peer#*=}" >/dev/null || continue
+    "${peer#*=}" stack >figure
+    time=$(field figure walk_ns)
+    line "the same stack" "$ours ns" "$time ns $name, $(field figure walk_frames) frames" "$(calc "$ours / $time")" - 1
+done
 exit "$missed"

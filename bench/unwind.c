@@ -1,12 +1,21 @@
 /* unwind: what unwinding takes: opening an object's tables, making all its rows, and walking a
  * stack of 20 frames beside the compiler's unwinder.
  *
- *   unwind OBJECT...
+ *   unwind [--stack FILE] OBJECT...
  *
- * Prints KEY=NUMBER pairs, a line for each object and one for walks; times are CPU time.  */
+ * Prints KEY=NUMBER pairs, a line for each object and one for walks; times are CPU time.  The stack
+ * goes to FILE, for other unwinders to walk: a line for each register, object and piece of memory,
+ *
+ *   register NUMBER VALUE           DWARF's numbers; 16 is the program counter
+ *   object START LIMIT BIAS PATH    its code, in memory
+ *   stack ADDRESS BYTES
+ *
+ * all in hexadecimal digits.  */
 #include "libunwind/unwind_internal.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +25,9 @@
 #include <unistd.h>
 #include <unwind.h>
 
-enum { DEPTH = 16, FRAMES = 64, RUNS = 9, WALKS = 20000, MAX_PLACES = 64 };
+enum { DEPTH = 16, FRAMES = 64, RUNS = 9, WALKS = 20000, MAX_PLACES = 64, STACK = 8192 };
+
+static const char *stack_path; /* NULL: it is not written */
 
 static _Noreturn void give_up(const char *what)
 {
@@ -79,6 +90,7 @@ static void measure_object(const char *path)
 /* ---- Walks ---- */
 
 static struct unwind_place places[MAX_PLACES];
+static char paths[MAX_PLACES][PATH_MAX];
 static size_t place_count;
 
 static int add_object(struct dl_phdr_info *info, size_t size, void *context)
@@ -89,14 +101,17 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *context)
     for (int i = 0; i < info->dlpi_phnum && place_count < MAX_PLACES; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 
-        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) && path[0] == '/')
-            places[place_count++] = (struct unwind_place){
-                .kind = UNWIND_PLACE_OBJECT,
-                .table = open_table(path),
-                .start = info->dlpi_addr + segment->p_vaddr,
-                .limit = info->dlpi_addr + segment->p_vaddr + segment->p_memsz,
-                .bias = info->dlpi_addr,
-            };
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) || path[0] != '/')
+            continue;
+        if (!realpath(path, paths[place_count]))
+            give_up(path);
+        places[place_count++] = (struct unwind_place){
+            .kind = UNWIND_PLACE_OBJECT,
+            .table = open_table(path),
+            .start = info->dlpi_addr + segment->p_vaddr,
+            .limit = info->dlpi_addr + segment->p_vaddr + segment->p_memsz,
+            .bias = info->dlpi_addr,
+        };
     }
     return 0;
 }
@@ -129,6 +144,26 @@ static void take_context(const ucontext_t *context, struct unwind_registers *out
     out->pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
 }
 
+static void write_stack(const struct unwind_registers *registers, const struct unwind_piece *piece)
+{
+    FILE *file = fopen(stack_path, "w");
+
+    if (!file)
+        give_up(stack_path);
+    for (unsigned i = 0; i < 16; i++)
+        (void)fprintf(file, "register %x %" PRIx64 "\n", i, registers->values[i]);
+    (void)fprintf(file, "register 10 %" PRIx64 "\n", registers->pc);
+    for (size_t i = 0; i < place_count; i++)
+        (void)fprintf(file, "object %" PRIx64 " %" PRIx64 " %" PRIx64 " %s\n", places[i].start,
+                      places[i].limit, places[i].bias, paths[i]);
+    (void)fprintf(file, "stack %" PRIx64 " ", piece->address);
+    for (size_t i = 0; i < piece->size; i++)
+        (void)fprintf(file, "%02x", piece->bytes[i]);
+    (void)fprintf(file, "\n");
+    if (fclose(file) != 0)
+        give_up(stack_path);
+}
+
 __attribute__((noinline)) static void walk_many(const ucontext_t *context)
 {
     struct unwind_registers registers;
@@ -136,7 +171,7 @@ __attribute__((noinline)) static void walk_many(const ucontext_t *context)
     uint8_t found[FRAMES];
     struct unwind_stack stack = { .addresses = addresses, .found = found, .capacity = FRAMES };
     struct unwind_map map = { .find = find };
-    struct unwind_piece piece = { .size = 8192 };
+    struct unwind_piece piece = { .size = STACK };
     struct unwind_memory memory = { &piece, 1 };
     struct unwind_walker *walker;
     double ours = 1e9, peer = 1e9, start;
@@ -147,6 +182,8 @@ __attribute__((noinline)) static void walk_many(const ucontext_t *context)
     piece.address = registers.values[7];
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     piece.bytes = (const uint8_t *)(uintptr_t)piece.address;
+    if (stack_path)
+        write_stack(&registers, &piece);
     for (int run = 0; run < RUNS; run++) {
         start = now();
         for (int i = 0; i < WALKS; i++)
@@ -197,7 +234,13 @@ __attribute__((noinline)) static int descend(int depth)
 
 int main(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++)
+    int first = 1;
+
+    if (argc > 2 && strcmp(argv[1], "--stack") == 0) {
+        stack_path = argv[2];
+        first = 3;
+    }
+    for (int i = first; i < argc; i++)
         measure_object(argv[i]);
     (void)dl_iterate_phdr(add_object, NULL);
     (void)descend(DEPTH - 1);
