@@ -237,25 +237,31 @@ static bool is_plain(const struct sym_object *object)
     return !object->relocatable && object->image.size && !object->unpacked && !object->lent.size;
 }
 
-enum sym_status sym_oracle_open(struct sym_object *object, struct sym_oracle **out,
-                                struct sym_error *error)
+/* Starts libdwarf on the sections that were found with status.  */
+static enum sym_status start(struct sym_oracle *oracle, enum sym_status status)
 {
-    struct sym_oracle *oracle = calloc(1, sizeof *oracle);
-    enum sym_status status = SYM_NO_MEMORY;
-
-    *out = NULL;
-    if (!oracle)
-        return sym_fail(error, status, "out of memory");
-    oracle->fd = -1;
-    oracle->is_64 = object->is_64;
-    oracle->big_endian = object->big_endian;
-    oracle->access = (Dwarf_Obj_Access_Interface){ .object = oracle, .methods = &access_methods };
-    status = is_plain(object) ? read_sections(oracle, object) : borrow_sections(oracle, object);
     if (!status)
         status = add_frames(oracle);
     if (!status && dwarf_object_init_b(&oracle->access, take_error, oracle, DW_GROUPNUMBER_ANY,
                                        &oracle->dbg, NULL) != DW_DLV_OK)
         status = SYM_MALFORMED;
+    return status;
+}
+
+static enum sym_status open_oracle(struct sym_object *object, bool by_libelf,
+                                   struct sym_oracle **out, struct sym_error *error)
+{
+    struct sym_oracle *oracle = calloc(1, sizeof *oracle);
+
+    *out = NULL;
+    if (!oracle)
+        return sym_fail(error, SYM_NO_MEMORY, "out of memory");
+    oracle->fd = -1;
+    oracle->is_64 = object->is_64;
+    oracle->big_endian = object->big_endian;
+    oracle->access = (Dwarf_Obj_Access_Interface){ .object = oracle, .methods = &access_methods };
+    enum sym_status status = start(oracle, by_libelf ? read_sections(oracle, object)
+                                                     : borrow_sections(oracle, object));
     if (status) {
         (void)sym_fail(error, status, "libdwarf cannot read it: %s",
                        oracle->error[0]     ? oracle->error
@@ -266,6 +272,18 @@ enum sym_status sym_oracle_open(struct sym_object *object, struct sym_oracle **o
     }
     *out = oracle;
     return SYM_OK;
+}
+
+enum sym_status sym_oracle_open(struct sym_object *object, struct sym_oracle **out,
+                                struct sym_error *error)
+{
+    return open_oracle(object, is_plain(object), out, error);
+}
+
+enum sym_status sym_oracle_open_shared(struct sym_object *object, struct sym_oracle **out,
+                                       struct sym_error *error)
+{
+    return open_oracle(object, false, out, error);
 }
 
 void sym_oracle_close(struct sym_oracle *oracle)

@@ -1,9 +1,10 @@
-/* oracle.h - debug information as libdwarf reads it, for verify.c: a second opinion that shares no
- * code with the decoder.
+/* oracle.h - debug information as libdwarf reads it: a second opinion that shares no code with the
+ * decoder, for verify.c, and a second attempt for units that the decoder refuses, for fallback.h.
  *
- * libelf finds the sections and unpacks them.  Only relocatable objects have theirs from
- * sections.c, because relocations are applied there.  libdwarf believes much of what it reads: a
- * caller that gives it hostile files bounds its time and memory, and expects that it may crash.  */
+ * For verification, libelf finds the sections and unpacks them; only relocatable objects have
+ * theirs from sections.c, because relocations are applied there.  libdwarf believes much of what it
+ * reads: a caller that gives it hostile files bounds its time and memory, and expects that it may
+ * crash.  */
 #ifndef SYMBOLIZE_ORACLE_H
 #define SYMBOLIZE_ORACLE_H
 
@@ -16,6 +17,10 @@ struct sym_oracle;
 /* object is open and stays so.  SYM_OK, SYM_MALFORMED or SYM_NO_MEMORY.  */
 enum sym_status sym_oracle_open(struct sym_object *object, struct sym_oracle **out,
                                 struct sym_error *error);
+/* The same with the sections that object has in memory, which are read by sections.c: nothing is
+ * copied, however large they are.  */
+enum sym_status sym_oracle_open_shared(struct sym_object *object, struct sym_oracle **out,
+                                       struct sym_error *error);
 void sym_oracle_close(struct sym_oracle *oracle); /* accepts NULL */
 
 /* main is the program of a split file, or the supplement of a program.  It stays open longer.  */
@@ -39,6 +44,9 @@ struct sym_oracle_entry {
     bool inlined, is_named;     /* name and linkage are read */
     const char *name, *linkage; /* "" none */
     uint64_t call_file, call_line, call_column;
+    uint64_t start_line, start_file; /* of the declaration, read with the names; 0, UINT32_MAX:
+                                      * unknown */
+    uint64_t start_die;              /* of the DIE in this file that has start_file; offset */
 };
 
 /* Ranges that may overlap, found by address: of those around it the one that begins last.  */
@@ -105,5 +113,21 @@ const struct sym_oracle_row *sym_oracle_row(const struct sym_oracle_unit *unit, 
 /* The path of a row's file, the caller's, from malloc(); NULL: unknown.  oracle is the file that
  * the lines were read from.  */
 char *sym_oracle_path(struct sym_oracle *oracle, const struct sym_oracle_row *row);
+
+/* ---- Tables of files, of a unit whose lines were read ---- */
+
+struct sym_oracle_tables {
+    const char *comp_dir; /* "" unknown */
+    size_t directory_count;
+    size_t file_count;
+    uint32_t first_file; /* number of the first file */
+};
+
+/* False: they cannot be read.  */
+bool sym_oracle_tables(const struct sym_oracle_unit *unit, struct sym_oracle_tables *out);
+
+/* An entry, from index 0 on; NULL: it cannot be read.  *directory counts as the table does.  */
+const char *sym_oracle_directory(const struct sym_oracle_unit *unit, size_t index);
+const char *sym_oracle_file(const struct sym_oracle_unit *unit, size_t index, uint64_t *directory);
 
 #endif /* SYMBOLIZE_ORACLE_H */

@@ -122,8 +122,21 @@ static const char *text_of(struct sym_oracle *oracle, Dwarf_Die die, Dwarf_Half 
                                                                                              : "";
 }
 
+/* Where the function is declared, by the first DIE that has a part of it; offset is that of the
+ * DIE, UINT64_MAX in another file.  */
+static void read_start(Dwarf_Die die, uint64_t offset, struct sym_oracle_entry *entry)
+{
+    if (!entry->start_line)
+        (void)number_of(die, DW_AT_decl_line, &entry->start_line);
+    if (entry->start_file == UINT32_MAX && offset != UINT64_MAX &&
+        number_of(die, DW_AT_decl_file, &entry->start_file))
+        entry->start_die = offset;
+}
+
 static void read_names(struct sym_oracle *oracle, uint64_t offset, struct sym_oracle_entry *entry)
 {
+    const struct sym_oracle *home = oracle;
+
     for (int hops = 0; hops < HOPS_MAX; hops++) {
         struct sym_oracle *next = NULL;
         Dwarf_Off to = 0;
@@ -137,6 +150,7 @@ static void read_names(struct sym_oracle *oracle, uint64_t offset, struct sym_or
             entry->linkage = text_of(oracle, die, DW_AT_MIPS_linkage_name);
         if (!entry->name[0])
             entry->name = text_of(oracle, die, DW_AT_name);
+        read_start(die, oracle == home ? offset : UINT64_MAX, entry);
         bool more = refers(oracle, die, DW_AT_abstract_origin, &to, &next) ||
                     refers(oracle, die, DW_AT_specification, &to, &next);
         dwarf_dealloc_die(die);
@@ -273,7 +287,8 @@ static size_t add_entry(struct reader *reader, Dwarf_Die die, bool inlined, size
                                       .inlined = inlined,
                                       .name = "",
                                       .linkage = "",
-                                      .call_file = UINT32_MAX };
+                                      .call_file = UINT32_MAX,
+                                      .start_file = UINT32_MAX };
     size_t before = ranges->count;
     Dwarf_Off offset = 0;
 
