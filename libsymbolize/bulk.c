@@ -353,6 +353,8 @@ static enum sym_status answer_all(struct batch *batch, const uint64_t *vaddrs, s
     sym_ahead_end(&module->loaded.dwarf);
     batch_release(batch);
     if (!status)
+        status = sym_module_check_fallback(module);
+    if (!status)
         status = sym_module_check_companions(module);
     if (!status)
         status = sym_module_check_files(module, count > 1);

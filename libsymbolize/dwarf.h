@@ -240,6 +240,12 @@ struct sym_info {
     size_t table_count;
 };
 
+/* What is read of a unit.  */
+enum sym_unit_part {
+    SYM_PART_FUNCTIONS = 1, /* and what was inlined into them */
+    SYM_PART_LINES = 2,     /* and the files that they are in */
+};
+
 struct sym_unit {
     struct sym_info *info;
     uint64_t offset, die_offset, limit; /* of header, own DIE, end in .debug_info */
@@ -263,6 +269,10 @@ struct sym_unit {
     struct sym_lines lines;
     struct sym_scopes scopes;
 
+    uint8_t refused;     /* parts that the decoder could not read to the end, enum sym_unit_part */
+    uint8_t by_libdwarf; /* parts that libdwarf read instead; such a unit stays decoded */
+    bool tried_libdwarf;
+
     bool charged;          /* for its line program, see sym_unit_charge() */
     uint32_t task;         /* of sym_ahead, which has it until it is taken; or SYM_NO_VALUE */
     uint32_t newer, older; /* among the decoded units that are kept; or SYM_NO_VALUE */
@@ -278,6 +288,7 @@ struct sym_decoder {
     struct sym_sweep sweep;
     uint64_t range_budget; /* entries of range lists that may still be read: for the functions of a
                             * unit, then for the copies inlined into each function */
+    unsigned damage_count; /* how many things could not be read */
     bool damaged;          /* something could not be read */
     char damage[160];      /* the first such thing, a phrase */
 };
@@ -299,6 +310,19 @@ struct sym_foreign {
     const struct sym_unit *from; /* NULL: of none */
     struct sym_unit unit;        /* what of it reads the table; lines are its own */
     uint64_t entries_read;       /* of all such tables */
+};
+
+/* Reads something and writes it to fd, in a child process; see fallback.h.  */
+typedef void (*sym_fallback_fn)(void *context, int fd);
+
+/* libdwarf, for units that the decoder refuses.  All zero: nothing was tried.  */
+struct sym_fallback {
+    bool is_off;
+    sym_fallback_fn child; /* NULL: sym_fallback_write(); tests have others */
+    size_t tried_count;    /* children */
+    uint64_t spent_ms;     /* CPU time of all of them */
+    size_t unit_count;     /* units of which it read something */
+    char reason[120];      /* what the decoder could not read, of the first; a phrase */
 };
 
 struct sym_dwarf {
@@ -338,10 +362,12 @@ struct sym_dwarf {
     size_t readable_count, readable_capacity;
     struct sym_foreign foreign;
     struct sym_variables *variables; /* index of static variables; NULL: not wanted so far */
+    struct sym_fallback fallback;
 };
 
 /* Makes the index of units; decodes none but those that do not say what they cover.  finder is
- * copied; NULL: companions are not looked for; dwarf->details and relative are set before.
+ * copied; NULL: companions are not looked for; dwarf->details, relative, fallback.is_off and
+ * fallback.child are set before.
  * SYM_OK, SYM_MALFORMED (no unit is readable) or SYM_NO_MEMORY.  */
 enum sym_status sym_dwarf_open(struct sym_dwarf *dwarf, struct sym_object *object,
                                const struct sym_finder *finder, struct sym_strings *strings,
@@ -387,6 +413,11 @@ struct sym_place {
  * into the function there.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_unit_place(struct sym_decoder *decoder, struct sym_unit *unit, uint64_t vaddr,
                                struct sym_place *place);
+
+/* Makes a name of a scope from texts that are no part of a section; like has the rest.  SYM_OK or
+ * SYM_NO_MEMORY.  */
+enum sym_status sym_name_add(struct sym_dwarf *dwarf, const char *plain, const char *linkage,
+                             const struct sym_name *like, struct sym_name **out);
 
 /* Fills the name of a scope.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_scope_name(struct sym_dwarf *dwarf, struct sym_scope *scope);
@@ -582,6 +613,9 @@ enum sym_status sym_extent_ranges(struct sym_decoder *decoder, const struct sym_
  */
 enum sym_status sym_lines_read(struct sym_decoder *decoder, struct sym_unit *unit);
 enum sym_status sym_functions_read(struct sym_decoder *decoder, struct sym_unit *unit);
+
+/* Lays out lines->segments.  SYM_OK, SYM_MALFORMED (too many) or SYM_NO_MEMORY.  */
+enum sym_status sym_lines_sort(struct sym_decoder *decoder, struct sym_lines *lines);
 
 /* Adds what was inlined into a function to unit->scopes.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_function_decode(struct sym_decoder *decoder, struct sym_unit *unit,

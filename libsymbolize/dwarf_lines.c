@@ -258,7 +258,7 @@ static enum sym_status run(struct program *program)
 
 /* ---- Table ---- */
 
-static enum sym_status sort_sequences(struct sym_decoder *decoder, struct sym_lines *lines)
+enum sym_status sym_lines_sort(struct sym_decoder *decoder, struct sym_lines *lines)
 {
     struct sym_ranges *ranges = &decoder->ranges;
     enum sym_status status = SYM_OK;
@@ -323,7 +323,7 @@ enum sym_status sym_lines_read(struct sym_decoder *decoder, struct sym_unit *uni
     if (status)
         sym_decoder_damage(decoder, "damaged line table at 0x%llx of .debug_line",
                            (unsigned long long)unit->line_offset);
-    return sort_sequences(decoder, &unit->lines);
+    return sym_lines_sort(decoder, &unit->lines);
 }
 
 void sym_lines_release(struct sym_lines *lines)

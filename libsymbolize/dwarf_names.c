@@ -133,6 +133,18 @@ static enum sym_status make_readable(struct sym_dwarf *dwarf, const char *linkag
 
 /* ---- Table of names ---- */
 
+static enum sym_status fill_name(struct sym_dwarf *dwarf, const char *plain, const char *linkage,
+                                 struct sym_name *name)
+{
+    name->linkage_name = sym_strings_intern(dwarf->strings, linkage, strlen(linkage));
+    if (!name->linkage_name)
+        return SYM_NO_MEMORY;
+    if (linkage[0])
+        return make_readable(dwarf, name->linkage_name, &name->function);
+    name->function = sym_strings_intern(dwarf->strings, plain, strlen(plain));
+    return name->function ? SYM_OK : SYM_NO_MEMORY;
+}
+
 static enum sym_status make_name(struct sym_dwarf *dwarf, uint64_t die_key, struct sym_name *name)
 {
     struct sym_texts texts;
@@ -144,13 +156,22 @@ static enum sym_status make_name(struct sym_dwarf *dwarf, uint64_t die_key, stru
                                .start_line = (uint32_t)texts.start_line,
                                .start_file = (uint32_t)texts.start_file,
                                .start_key = texts.start_key };
-    name->linkage_name = sym_strings_intern(dwarf->strings, texts.linkage, strlen(texts.linkage));
-    if (!name->linkage_name)
+    return fill_name(dwarf, texts.plain, texts.linkage, name);
+}
+
+enum sym_status sym_name_add(struct sym_dwarf *dwarf, const char *plain, const char *linkage,
+                             const struct sym_name *like, struct sym_name **out)
+{
+    struct sym_name made = *like;
+    enum sym_status status = fill_name(dwarf, plain, linkage, &made);
+
+    if (status)
+        return status;
+    *out = base_arena_alloc(&dwarf->name_arena, sizeof **out);
+    if (!*out)
         return SYM_NO_MEMORY;
-    if (texts.linkage[0])
-        return make_readable(dwarf, name->linkage_name, &name->function);
-    name->function = sym_strings_intern(dwarf->strings, texts.plain, strlen(texts.plain));
-    return name->function ? SYM_OK : SYM_NO_MEMORY;
+    **out = made;
+    return SYM_OK;
 }
 
 /* Room for a name and its index entry.  */

@@ -2,6 +2,7 @@
  *
  * Opening walks over the headers and looks at the first DIE of each unit.  .debug_aranges would
  * tell the same, but is missing or incomplete in many objects, and saves nothing worth having. */
+#include "libsymbolize/fallback.h"
 #include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
@@ -20,6 +21,7 @@ static const size_t KEPT_BYTES_MAX = (size_t)24 << 20;
 
 void sym_decoder_damage(struct sym_decoder *decoder, const char *format, ...)
 {
+    decoder->damage_count++;
     if (decoder->damaged)
         return;
     decoder->damaged = true;
@@ -166,6 +168,24 @@ static enum sym_status cover_by_contents(struct sym_dwarf *dwarf, struct sym_uni
     return status;
 }
 
+/* A unit whose own DIE is unreadable: what it covers is known when libdwarf reads it.  */
+static enum sym_status cover_by_fallback(struct sym_dwarf *dwarf, struct sym_unit *unit,
+                                         struct sym_range like, struct sym_ranges *index)
+{
+    enum sym_status status = sym_dwarf_decode(dwarf, unit);
+
+    if (!status)
+        status = sym_fallback_unit(dwarf, unit);
+    if (status)
+        return status;
+    if (unit->by_libdwarf) {
+        unit->is_partial = false;
+        return cover_by_contents(dwarf, unit, like, index);
+    }
+    sym_dwarf_keep(dwarf, unit);
+    return SYM_OK;
+}
+
 static enum sym_status index_unit(struct sym_dwarf *dwarf, uint32_t number,
                                   struct sym_abbrevs *room, struct sym_ranges *index)
 {
@@ -179,18 +199,22 @@ static enum sym_status index_unit(struct sym_dwarf *dwarf, uint32_t number,
 
     if (status == SYM_NO_MEMORY)
         return status;
-    if (status)
+    if (status) {
         sym_decoder_damage(&dwarf->decoder, "damaged unit at 0x%llx of .debug_info",
                            (unsigned long long)unit->offset);
+        unit->refused = SYM_PART_FUNCTIONS | SYM_PART_LINES;
+    }
     unit->is_partial = root.tag != DW_TAG_compile_unit && root.tag != DW_TAG_skeleton_unit;
     if (unit->is_partial)
-        return SYM_OK;
+        return unit->refused ? cover_by_fallback(dwarf, unit, like, index) : SYM_OK;
     status = sym_extent_ranges(&dwarf->decoder, unit, &root.extent, like, index);
     if (status == SYM_MALFORMED) /* noted; what was read is kept */
         status = SYM_OK;
     /* Strict DWARF 2 has no ranges and names but one of the sections that the unit is in.  */
     bool is_vague = index->count == before || unit->sizes.version == 2;
-    if (!status && is_vague && !root.has_ranges)
+    if (!status && unit->refused)
+        status = cover_by_fallback(dwarf, unit, like, index);
+    if (!status && is_vague && !root.has_ranges && !unit->by_libdwarf)
         status = cover_by_contents(dwarf, unit, like, index);
     return status;
 }
@@ -255,6 +279,7 @@ enum sym_status sym_dwarf_open(struct sym_dwarf *dwarf, struct sym_object *objec
         .object = object,
         .details = dwarf->details,
         .relative = dwarf->relative,
+        .fallback = { .is_off = dwarf->fallback.is_off, .child = dwarf->fallback.child },
         .strings = strings,
         .newest = SYM_NO_VALUE,
         .oldest = SYM_NO_VALUE,
@@ -334,8 +359,14 @@ enum sym_status sym_unit_decode(struct sym_decoder *decoder, struct sym_unit *un
         return SYM_OK;
     unit->decoded = true; /* a damaged one is not tried again */
     sym_decoder_allow_ranges(decoder, dies, dies->limit - dies->offset, RANGES_OF_ANY_UNIT);
+    unsigned before = decoder->damage_count;
     enum sym_status status = sym_functions_read(decoder, unit);
-    return status ? status : sym_lines_read(decoder, unit);
+    unit->refused |= decoder->damage_count != before ? SYM_PART_FUNCTIONS : 0;
+    before = decoder->damage_count;
+    if (!status)
+        status = sym_lines_read(decoder, unit);
+    unit->refused |= decoder->damage_count != before ? SYM_PART_LINES : 0;
+    return status;
 }
 
 enum sym_status sym_dwarf_decode(struct sym_dwarf *dwarf, struct sym_unit *unit)
@@ -401,6 +432,8 @@ void sym_dwarf_keep(struct sym_dwarf *dwarf, struct sym_unit *unit)
     if (!unit->decoded || dwarf->newest == number)
         return; /* what the newest has grown by is counted when its turn comes again */
     sym_dwarf_forget(dwarf, unit);
+    if (unit->by_libdwarf) /* to read it again would take another child */
+        return;
     unit->is_kept = true;
     unit->newer = SYM_NO_VALUE;
     unit->older = dwarf->newest;
@@ -429,6 +462,8 @@ enum sym_status sym_dwarf_unit(struct sym_dwarf *dwarf, uint64_t vaddr, struct s
         status = sym_ahead_take(dwarf, *out);
     else
         status = sym_dwarf_decode(dwarf, *out);
+    if (!status)
+        status = sym_fallback_unit(dwarf, *out);
     sym_dwarf_keep(dwarf, *out);
     return status;
 }

@@ -140,6 +140,31 @@ enum sym_status sym_module_seek_companions(struct sym_module *module, struct sym
     return status ? sym_fail(error, status, "out of memory") : SYM_OK;
 }
 
+static enum sym_status read_units(struct sym_module *module)
+{
+    struct sym_dwarf *dwarf = &module->loaded.dwarf;
+    enum sym_status status = sym_ahead_start(dwarf, NULL, module->seat->jobs);
+    struct sym_unit *unit;
+
+    for (size_t i = 0; i < dwarf->segments.count && !status; i++)
+        status = sym_dwarf_unit(dwarf, dwarf->segments.items[i].start, NULL, &unit);
+    sym_ahead_end(dwarf);
+    return status ? status : sym_module_check_fallback(module);
+}
+
+enum sym_status sym_module_seek_damage(struct sym_module *module, struct sym_error *error)
+{
+    enum sym_status status = module->cache ? SYM_OK : sym_module_load(module);
+
+    if (!status && !module->cache && module->loaded.has_dwarf) {
+        struct base_account *before = base_account_enter(&module->account);
+        status = read_units(module);
+        (void)(status && sym_module_shed(module, &status)); /* look-ups may take less */
+        (void)base_account_enter(before);
+    }
+    return status ? sym_fail(error, status, "out of memory") : SYM_OK;
+}
+
 /* Its addresses count from the first segment, where that is known.  */
 static enum sym_status load_breakpad(struct sym_module *module)
 {

@@ -1,5 +1,6 @@
 /* search_report.c - what to tell people about the files of a module, and the trail of the
  * search.  */
+#include "libsymbolize/fallback.h"
 #include "libsymbolize/sym_session.h"
 #include <stdlib.h>
 #include <string.h>
@@ -302,6 +303,17 @@ enum sym_status sym_module_downgrade(struct sym_module *module, const char *prob
     }
     enum sym_status status = report_problem(module, sym_format("%s", problem));
     return status ? status : report_text(module, &report->remedy, sym_format("%s", remedy));
+}
+
+enum sym_status sym_module_check_fallback(struct sym_module *module)
+{
+    const struct sym_fallback *fallback = &module->loaded.dwarf.fallback;
+
+    /* Debug information that is read again forgets what other addresses brought to light.  */
+    if (fallback->unit_count <= module->report.fallback_units)
+        return SYM_OK;
+    module->report.fallback_units = fallback->unit_count;
+    return report_text(module, &module->report.fallback, sym_fallback_sentence(fallback));
 }
 
 enum sym_status sym_module_check_files(struct sym_module *module, bool ask)

@@ -222,7 +222,8 @@ static enum sym_status module_new(struct sym_session *session, const struct sym_
                                           .problem = "",
                                           .remedy = "",
                                           .cache_path = "",
-                                          .cache_problem = "" };
+                                          .cache_problem = "",
+                                          .fallback = "" };
     module->build_id = base_malloc(key->build_id_length + 1);
     module->path = copy_text(key->path);
     module->name = copy_text(key->name);

@@ -231,6 +231,11 @@ struct sym_report {
     const char *cache_problem; /* a problem with the symbol cache, a phrase: why its directory
                                 * cannot be used, or which file was damaged.  "" if there is none */
     bool is_32_bit;            /* an ELF object for a machine with addresses of 32 bits */
+    size_t fallback_units;     /* units of the debug information that libdwarf read, because the
+                                * library's own decoder could not.  Their functions and lines are
+                                * used like all others */
+    const char *fallback; /* the same as a phrase: "2 units read by libdwarf, because ours could
+                                * not: damaged unit at 0x1c of .debug_info"; "" if there are none */
 };
 
 /* Return the module for key.  The first call searches for it; later calls with an equal key return
@@ -289,6 +294,12 @@ SYM_API const struct sym_trail_step *sym_module_trail(const struct sym_module *m
  * include them.  Returns SYM_OK, whether they exist or not, or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_module_seek_companions(struct sym_module *module,
                                                    struct sym_error *error);
+
+/* Read all units of the debug information now, before any lookup, so that the report includes those
+ * that only libdwarf can read.  Nothing is read if the symbol cache has the module: it has no
+ * module with damaged debug information.  Returns SYM_OK, whether there is damage or not, or
+ * SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_module_seek_damage(struct sym_module *module, struct sym_error *error);
 
 /* Return the offset in the object's file of the byte that is loaded at vaddr, by its program
  * headers.  pprof's file_offset of a mapping is the offset of the mapping's first byte.  Returns
