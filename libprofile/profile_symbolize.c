@@ -103,6 +103,9 @@ static enum profile_status copy_report(struct profile *profile, const struct sym
     if (status == PROFILE_OK)
         status = profile_stacks_string(stacks, report->remedy, strlen(report->remedy),
                                        &coverage->remedy, error);
+    if (status == PROFILE_OK)
+        status = profile_stacks_string(stacks, report->fallback, strlen(report->fallback),
+                                       &coverage->fallback, error);
     return status;
 }
 

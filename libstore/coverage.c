@@ -99,7 +99,8 @@ static bool take_module(struct covering *work, sqlite3_stmt *row)
     module->module_id = id;
     module->name = store_copy_column(row, 1);
     module->build_id = store_copy_column(row, 2);
-    if (!module->name || !module->build_id)
+    module->fallback = store_copy_column(row, 3);
+    if (!module->name || !module->build_id || !module->fallback)
         work->status = store_no_memory(work->error);
     return work->status == STORE_OK;
 }
@@ -169,7 +170,10 @@ static bool gather(struct covering *work)
               take_sum))
         return false;
     spread(work);
-    return each(work, "SELECT id, name, build_id FROM main.module", take_module) &&
+    return each(work,
+                "SELECT id, name, build_id, coalesce(value, '') FROM main.module "
+                "LEFT JOIN main.meta ON capture_id = 0 AND key = 'libdwarf.' || id",
+                take_module) &&
            each(work,
                 "SELECT f.id, f.module_id, count(iif(s.quality > 0, s.function, NULL)) > 0, "
                 "max(coalesce(s.line, 0)) > 0 "
@@ -190,6 +194,13 @@ static int by_need(const void *a, const void *b)
     return (x->module_id > y->module_id) - (x->module_id < y->module_id);
 }
 
+static void release_row(struct store_coverage *row)
+{
+    free(row->name);
+    free(row->build_id);
+    free(row->fallback);
+}
+
 /* Keep the rows that samples are in.  */
 static size_t keep_used(struct store_coverage *rows, size_t count)
 {
@@ -200,8 +211,7 @@ static size_t keep_used(struct store_coverage *rows, size_t count)
             rows[used++] = rows[i];
             continue;
         }
-        free(rows[i].name);
-        free(rows[i].build_id);
+        release_row(&rows[i]);
     }
     return used;
 }
@@ -215,7 +225,8 @@ enum store_status store_coverage(struct store *store, struct store_coverage **ro
     if (gather(&work)) {
         work.rows[0].name = strdup("");
         work.rows[0].build_id = strdup("");
-        if (!work.rows[0].name || !work.rows[0].build_id)
+        work.rows[0].fallback = strdup("");
+        if (!work.rows[0].name || !work.rows[0].build_id || !work.rows[0].fallback)
             work.status = store_no_memory(work.error);
     }
     free(work.parents);
@@ -234,10 +245,8 @@ enum store_status store_coverage(struct store *store, struct store_coverage **ro
 
 void store_coverage_release(struct store_coverage *rows, size_t count)
 {
-    for (size_t i = 0; rows && i < count; i++) {
-        free(rows[i].name);
-        free(rows[i].build_id);
-    }
+    for (size_t i = 0; rows && i < count; i++)
+        release_row(&rows[i]);
     free(rows);
 }
 

@@ -320,6 +320,25 @@ static bool resolve(struct symbolizer *work, struct sym_module *found, struct mo
     return work->status == STORE_OK;
 }
 
+/* For coverage, whenever it is wanted.  */
+static bool keep_fallback(struct symbolizer *work, const struct module *module,
+                          struct sym_module *found)
+{
+    const struct sym_report *report = sym_module_report(found);
+
+    if (!report->fallback_units)
+        return true;
+    sqlite3_stmt *row = prepare(work, "INSERT OR REPLACE INTO main.meta (capture_id, key, value) "
+                                      "VALUES (0, 'libdwarf.' || ?1, ?2)");
+    if (!row)
+        return false;
+    (void)sqlite3_bind_int64(row, 1, module - work->modules + 1);
+    (void)sqlite3_bind_text(row, 2, report->fallback, -1, SQLITE_STATIC);
+    bool done = run(work, row);
+    (void)sqlite3_finalize(row);
+    return done;
+}
+
 static bool tell(struct symbolizer *work, const struct module *module, struct sym_module *found,
                  store_module_fn told, void *context)
 {
@@ -364,7 +383,8 @@ static bool symbolize_module(struct symbolizer *work, struct module *module, sto
     }
     if (status != SYM_OK)
         return true;
-    return resolve(work, found, module) && tell(work, module, found, told, context);
+    return resolve(work, found, module) && keep_fallback(work, module, found) &&
+           tell(work, module, found, told, context);
 }
 
 /* ---- The whole ---- */

@@ -62,7 +62,8 @@ CREATE TABLE capture (
 -- drop_frames, keep_frames, doc_url, comment.0, comment.1, ...; a value that is not UTF-8 is a blob.
 -- Labels that users give to captures (fxtq import --label): label.NAME, such as label.commit.
 -- Keys of the store: cache_program, cache_inode, cache_trace, cache_capture and cache_damaged mark a file
--- that `fxtq --cache` created and may replace.
+-- that `fxtq --cache` created and may replace.  libdwarf.N: how much of the debug information of module N only
+-- libdwarf could read, as a sentence of the last lookup that needed it.
 CREATE TABLE meta (
     capture_id INTEGER NOT NULL, -- 0: the store
     key        TEXT NOT NULL,

@@ -61,6 +61,24 @@ static void print_module(const struct profile_stacks *stacks, const struct profi
     *said = remedy;
 }
 
+/* Modules with debug information that only libdwarf can read.  */
+static void print_fallbacks(const struct profile_stacks *stacks,
+                            const struct profile_coverage *coverage, size_t count)
+{
+    size_t shown = 0;
+
+    for (size_t i = 0; i < count && shown < SHOWN; i++) {
+        const struct profile_coverage *row = &coverage[i];
+        const char *fallback = profile_stacks_text(stacks, row->fallback, NULL);
+        struct profile_module module = profile_stacks_get_module(stacks, row->module);
+
+        if (row->module == 0 || !fallback[0])
+            continue;
+        cli_note("  %s: %s", base_name(profile_stacks_text(stacks, module.name, NULL)), fallback);
+        shown++;
+    }
+}
+
 /* of: what samples weigh by.  */
 static void print_coverage(const struct profile *profile, const struct profile_stacks *stacks,
                            const char *of)
@@ -103,6 +121,7 @@ static void print_coverage(const struct profile *profile, const struct profile_s
                  shown         ? ""
                  : others == 1 ? ", with less than 0.1 % of frames"
                                : ", each with less than 0.1 % of frames");
+    print_fallbacks(stacks, coverage, count);
 }
 
 void print_summary(const struct settings *settings, struct profile *profile, enum profile_kind kind,

@@ -173,6 +173,8 @@ static void print_json(const struct store_coverage *row, struct json *json)
     json_unsigned(json, "frames", row->frames);
     json_unsigned(json, "named", row->named);
     json_unsigned(json, "lined", row->lined);
+    if (*row->fallback)
+        json_text(json, "fallback", row->fallback);
     json_close(json, '}');
     json_end_line(json);
 }
@@ -189,6 +191,14 @@ static struct sums add_up(const struct store_coverage *rows, size_t count)
     return sums;
 }
 
+/* Below the table: it is about the names that are there, not about those that are missing.  */
+static void print_fallbacks(const struct store_coverage *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (*rows[i].fallback)
+            printf("%s: %s\n", base_name(rows[i].name), rows[i].fallback);
+}
+
 static enum cli_exit print_coverage(const struct settings *settings,
                                     const struct store_coverage *rows, size_t count)
 {
@@ -202,6 +212,7 @@ static enum cli_exit print_coverage(const struct settings *settings,
             print_row(&rows[i], sums.frames);
         printf("%7.2f %%  %7.2f %%  %7.2f %%  all\n", 100.0, percent(sums.named, sums.frames),
                percent(sums.lined, sums.frames));
+        print_fallbacks(rows, count);
         return (enum cli_exit)cli_flush_stdout();
     }
     if (cli_output_open(&output, "-") != CLI_OK)
@@ -271,6 +282,8 @@ static bool tell_module(void *context, const struct store_module_symbols *module
         cli_note("%s: %s of %s %s better names", name, cli_grouped(module->improved),
                  cli_counted(module->frames, "frame", "frames"),
                  module->improved == 1 ? "has" : "have");
+    if (report->fallback[0])
+        cli_note("%s: %s", name, report->fallback);
     if (*report->problem && module->full < module->frames)
         cli_note("%s: %s%s%s", name, report->problem, *report->remedy ? "; " : "", report->remedy);
     return true;

@@ -160,7 +160,8 @@ static bool has_only_own_objects(sqlite3 *db)
 static bool has_things_of_user(sqlite3 *db)
 {
     return ask_number(db, "SELECT count(*) FROM main.meta WHERE capture_id = 0 AND"
-                          " key NOT LIKE 'cache\\_%' ESCAPE '\\'") != 0 ||
+                          " key NOT LIKE 'cache\\_%' ESCAPE '\\' AND"
+                          " key NOT LIKE 'libdwarf.%'") != 0 ||
            !has_only_own_objects(db);
 }
 

@@ -138,6 +138,7 @@ static void print_text(const struct explained *explained, struct cli_output *out
     put(output, "verified", report->unverified ? "no: it has no build ID" : "");
     put(output, "problem", report->problem);
     put(output, "remedy", report->remedy);
+    put(output, "fallback", report->fallback);
     put(output, "cache", report->cache_path);
     put(output, "cache error", report->cache_problem);
     print_steps(explained, output);
@@ -177,6 +178,8 @@ static void print_json(const struct explained *explained, struct cli_output *out
     json_bool(&json, "breakpad", report->breakpad);
     json_text(&json, "problem", report->problem);
     json_text(&json, "remedy", report->remedy);
+    json_unsigned(&json, "fallback_units", report->fallback_units);
+    json_text(&json, "fallback", report->fallback);
     json_text(&json, "cache_path", report->cache_path);
     json_text(&json, "cache_problem", report->cache_problem);
     print_steps_json(&json, explained);
@@ -228,6 +231,7 @@ enum cli_exit explain(struct objects *objects, const char *what, bool as_json,
         return CLI_ENVIRONMENT; /* said already */
     (void)sym_module_resolve(object->module, &anywhere, 1, ignore_answer, NULL, NULL);
     (void)sym_module_seek_companions(object->module, NULL);
+    (void)sym_module_seek_damage(object->module, NULL);
     explained.report = sym_module_report(object->module);
     explained.steps = sym_module_trail(object->module, &explained.step_count);
     if (as_json)

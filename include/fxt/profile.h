@@ -919,6 +919,7 @@ struct profile_coverage {
     profile_id debug_path;
     profile_id problem;
     profile_id remedy;
+    profile_id fallback;
 };
 
 /* Choose the kind of stacks whose coverage profile_symbolize() computes.  The default is

@@ -356,6 +356,8 @@ struct store_coverage {
     uint64_t frames;   /* occurrences in samples; in a store without samples, in allocations */
     uint64_t named;    /* of these with a function */
     uint64_t lined;    /* of these with a line */
+    char *fallback;    /* the report's phrase of the last lookup that had one: "2 units read by
+                        * libdwarf, because ours could not: ..."; "" none */
 };
 
 /* Return a row for each module that samples are in; the module with the most frames without a
