@@ -255,7 +255,7 @@ static struct store *open_served(void)
 START_TEST(columns_answer_or_say_that_memory_is_short)
 {
     static char expected[4096], text[4096];
-    unsigned long failures = 0, asked = 0;
+    unsigned long failures = 0, asked = 1;
     struct store *store;
 
     allocation_take_sqlite();
@@ -266,7 +266,7 @@ START_TEST(columns_answer_or_say_that_memory_is_short)
     ck_assert_int_eq(ask(store_sqlite(store), column_questions[_i], expected), SQLITE_OK);
     ck_assert_uint_gt(strlen(expected), 3);
     store_close(store);
-    for (unsigned long n = 1; asked >= n - 1; n = NEXT(n)) {
+    for (unsigned long n = 1, last = 0; asked >= last; last = n, n = NEXT(n)) {
         int code;
 
         store = open_served();
