@@ -64,8 +64,8 @@ char *store_copy_column(sqlite3_stmt *row, int column)
 
 /* Files of others may be hostile: their views, triggers, defaults and generated columns get nothing
  * to act with, and pages are checked before they are used.  */
-static enum store_status configure(struct store *store, const struct store_options *options,
-                                   struct store_error *error)
+enum store_status store_configure(struct store *store, const struct store_options *options,
+                                  struct store_error *error)
 {
     bool writes = store->mode == STORE_APPEND && store->path;
     size_t most = options && options->cache_bytes ? options->cache_bytes
@@ -104,7 +104,7 @@ static enum store_status open_connection(struct store *store, const char *path, 
 
     if (code != SQLITE_OK)
         return store_fail_sqlite(error, store->db, code);
-    return configure(store, options, error);
+    return store_configure(store, options, error);
 }
 
 static struct store *new_store(const char *path, const struct store_options *options)
@@ -431,7 +431,8 @@ static enum store_status allow_own_trigger(struct store *store, struct store_err
     return status;
 }
 
-static enum store_status check_version(struct store *store, struct store_error *error)
+static enum store_status check_version(struct store *store, bool upgrades,
+                                       struct store_error *error)
 {
     int64_t application, version, pages;
     struct stat info;
@@ -455,13 +456,30 @@ static enum store_status check_version(struct store *store, struct store_error *
             error, STORE_TOO_NEW,
             "a store of version %lld, made by a later fxtq; this one knows version %d",
             (long long)version, STORE_VERSION);
+    store->version = (int)version;
     if (version == STORE_VERSION)
         return STORE_OK;
-    if (store->mode == STORE_READ)
+    if (!upgrades)
         return store_fail(error, STORE_TOO_OLD,
                           "a store of version %lld; 'fxtq upgrade' makes it one of version %d",
                           (long long)version, STORE_VERSION);
     return store_migrate(store, store_migrations, store_migration_count, error);
+}
+
+enum store_status store_check(struct store *store, bool upgrades, struct store_error *error)
+{
+    enum store_status status = check_version(store, upgrades, error);
+
+    if (status == STORE_OK)
+        status = store_verify_schema(store, error);
+    if (status == STORE_TOO_OLD && upgrades)
+        status = store_renew_views(store, error);
+    return status;
+}
+
+int store_upgraded_from(const struct store *store)
+{
+    return store->copied_version;
 }
 
 enum store_status store_open(const char *path, const struct store_options *options,
@@ -484,11 +502,9 @@ enum store_status store_open(const char *path, const struct store_options *optio
         store, path, store->mode == STORE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
         options, error);
     if (status == STORE_OK)
-        status = check_version(store, error);
-    if (status == STORE_OK)
-        status = store_verify_schema(store, error);
-    if (status == STORE_TOO_OLD && store->mode == STORE_APPEND)
-        status = store_renew_views(store, error);
+        status = store_check(store, store->mode == STORE_APPEND, error);
+    if (status == STORE_TOO_OLD && !(options && options->refuses_old))
+        status = store_read_copy(store, options, error);
     if (status == STORE_OK && store->mode == STORE_APPEND)
         status = allow_own_trigger(store, error);
     if (status == STORE_OK && store->mode == STORE_APPEND)

@@ -64,7 +64,9 @@ struct store {
     unsigned busy_ms;    /* how long to wait for others */
     uint64_t most_bytes; /* during an import: how large the store may get; 0: no bound */
     int space_fd;        /* of the file, to reserve room; -1 */
-    char *temporary_dir; /* for sorting */
+    char *temporary_dir; /* for sorting, and for an upgraded copy */
+    int version;         /* of the file, before it is upgraded */
+    int copied_version;  /* db is an upgraded copy of a store of that version; 0: none */
     volatile int interrupted;
     struct columns_state columns;
     struct store_columns *serving; /* NULL: SQL reads the plain tables */
@@ -87,6 +89,20 @@ enum store_status store_make_schema(struct store *store, struct store_error *err
 
 /* A copy of a column's text, "" for what is none, for free(); NULL: out of memory.  */
 char *store_copy_column(sqlite3_stmt *row, int column);
+
+/* What a connection may do, and how much memory it takes.  */
+enum store_status store_configure(struct store *store, const struct store_options *options,
+                                  struct store_error *error);
+
+/* Whether the connection's file is a store of this version; with upgrades, it is made one.  Returns
+ * STORE_TOO_OLD if it has to be upgraded.  */
+enum store_status store_check(struct store *store, bool upgrades, struct store_error *error);
+
+/* ---- Reading an older store (store_copy.c) ---- */
+
+/* Replace the connection of a store that is STORE_TOO_OLD by one that reads an upgraded copy.  */
+enum store_status store_read_copy(struct store *store, const struct store_options *options,
+                                  struct store_error *error);
 
 /* ---- Adding to a store (append.c) ---- */
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cmd/fxtdiff/commands.h"
+#include "cmd/history/old_store.h"
 
 enum {
     OPTION_SAMPLE_TYPE = 100,
@@ -132,6 +133,7 @@ static bool compare_option(struct diff_settings *settings, int key, const struct
         return true;
     case OPTION_QUIET:
         settings->quiet = true;
+        old_store_be_quiet();
         return true;
     default:
         return false;

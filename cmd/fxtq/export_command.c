@@ -7,6 +7,7 @@
 #include "cmd/fxtq/filters.h"
 #include "cmd/fxtq/sql_session.h"
 #include "cmd/fxtq/store_source.h"
+#include "cmd/history/old_store.h"
 
 enum { KEY_OUTPUT = 1, KEY_ROOT, KEY_TABLE, KEY_QUIET, KEY_CSV_SAFE, KEY_MEMORY };
 
@@ -152,6 +153,7 @@ static void apply(struct settings *settings, int key, const struct cli_parser *p
         break;
     case KEY_QUIET:
         settings->quiet = true;
+        old_store_be_quiet();
         break;
     default:
         if (settings->format.name)

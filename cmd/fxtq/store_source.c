@@ -9,6 +9,7 @@
 #include "cmd/cli/symbol_options.h"
 #include "cmd/fxtq/input_kind.h"
 #include "cmd/fxtq/trace_cache.h"
+#include "cmd/history/old_store.h"
 
 static size_t memory_bytes; /* of traces without a store; 0: as the library has it */
 
@@ -25,6 +26,7 @@ static enum cli_exit open_store(struct source *source, const char *path, bool wr
 
     if (store_open(path, &options, &source->store, &error) != STORE_OK)
         return fxtq_complain(path, &error);
+    old_store_note(source->store, path);
     return CLI_OK;
 }
 

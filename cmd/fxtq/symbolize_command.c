@@ -8,6 +8,7 @@
 #include "cmd/cli/symbol_options.h"
 #include "cmd/fxtq/fxtq.h"
 #include "cmd/fxtq/store_source.h"
+#include "cmd/history/old_store.h"
 
 enum key { KEY_REQUIRE = 1, KEY_JSON, KEY_QUIET, KEY_CACHE, KEY_NO_LIMIT };
 
@@ -109,6 +110,7 @@ static void take_option(struct settings *settings, int key, const struct cli_par
         break;
     case KEY_QUIET:
         settings->quiet = true;
+        old_store_be_quiet();
         break;
     case KEY_CACHE:
         settings->cache = true;

@@ -257,7 +257,9 @@ static void examine_old(const char *path, const char *why, struct cache_look *ou
 
 void cache_look(const char *path, const struct cache_trace *trace, struct cache_look *out)
 {
-    struct store_options options = { .size = sizeof options, .mode = STORE_READ };
+    struct store_options options = { .size = sizeof options,
+                                     .mode = STORE_READ,
+                                     .refuses_old = true };
     struct store_error error;
     struct store *store;
     enum store_status status;

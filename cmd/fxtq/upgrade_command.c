@@ -22,7 +22,8 @@ const struct cli_command fxtq_upgrade = {
     .name = "fxtq upgrade",
     .usage = "STORE...",
     .summary = "Upgrade stores of earlier versions in place.  Importing into a store upgrades it, "
-               "too.  Earlier programs cannot read the store afterwards.  Column data, from which "
+               "too; commands that read it use an upgraded copy.  Earlier programs cannot read the "
+               "store afterwards.  Column data, from which "
                "SQL is answered, are created again if they are missing, out of date or damaged.",
     .options = options,
     .examples = examples,
@@ -52,7 +53,9 @@ static enum cli_exit make_columns(const char *path, bool *made)
 
 static enum cli_exit upgrade(const char *path, bool quiet)
 {
-    struct store_options store_options = { .size = sizeof store_options, .mode = STORE_READ };
+    struct store_options store_options = { .size = sizeof store_options,
+                                           .mode = STORE_READ,
+                                           .refuses_old = true };
     struct store_error error;
     struct store *store = NULL;
     enum store_status status = store_open(path, &store_options, &store, &error);

@@ -4,6 +4,7 @@
 
 #include <fxt/profile.h>
 #include <fxt/store_content.h>
+#include "cmd/history/old_store.h"
 #include "cmd/history/refusals.h"
 
 /* A store being read.  */
@@ -159,6 +160,7 @@ enum cli_exit store_runs_read(struct store_runs *runs, const char *path, const c
         return error.status == STORE_CORRUPT || error.status == STORE_NOT_STORE ? CLI_DAMAGED
                                                                                 : CLI_ENVIRONMENT;
     }
+    old_store_note(store, label);
     job.store = store;
     if (check(&job, store_load_stacks(store, stacks, true, &job.loaded, &error), &error) &&
         check(&job, store_captures_each(store, capture, take_capture, &job, &error), &error) &&

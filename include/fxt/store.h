@@ -51,19 +51,19 @@ extern "C" {
 /* Values are part of the interface and are never reused.  */
 enum store_status {
     STORE_OK = 0,
-    STORE_NO_MEMORY = 1,  /* an allocation failed */
-    STORE_IO = 2,         /* a file cannot be read, written or created; system_errno may be set */
-    STORE_INVALID = 3,    /* an argument violates the contract */
-    STORE_EXISTS = 4,     /* a file with that name already exists */
-    STORE_NOT_THERE = 5,  /* the file does not exist */
-    STORE_NOT_STORE = 6,  /* the file is not a store */
-    STORE_TOO_NEW = 7,    /* made by a later version; the store is left unchanged */
-    STORE_TOO_OLD = 8,    /* the store or a view in it needs an upgrade, but must not be written */
-    STORE_BUSY = 9,       /* another program writes to the store and did not finish in time */
-    STORE_CORRUPT = 10,   /* the contents contradict themselves */
-    STORE_KNOWN = 11,     /* the capture is already in the store; nothing was changed */
-    STORE_LIMIT = 12,     /* one of the limits above was reached */
-    STORE_STOPPED = 13,   /* store_interrupt() was called */
+    STORE_NO_MEMORY = 1, /* an allocation failed */
+    STORE_IO = 2,        /* a file cannot be read, written or created; system_errno may be set */
+    STORE_INVALID = 3,   /* an argument violates the contract */
+    STORE_EXISTS = 4,    /* a file with that name already exists */
+    STORE_NOT_THERE = 5, /* the file does not exist */
+    STORE_NOT_STORE = 6, /* the file is not a store */
+    STORE_TOO_NEW = 7,   /* made by a later version; the store is left unchanged */
+    STORE_TOO_OLD = 8,   /* the store or a view in it needs an upgrade: store_options.refuses_old */
+    STORE_BUSY = 9,      /* another program writes to the store and did not finish in time */
+    STORE_CORRUPT = 10,  /* the contents contradict themselves */
+    STORE_KNOWN = 11,    /* the capture is already in the store; nothing was changed */
+    STORE_LIMIT = 12,    /* one of the limits above was reached */
+    STORE_STOPPED = 13,  /* store_interrupt() was called */
     STORE_MALFORMED = 14, /* the input is not of the given format */
     STORE_UNMERGED = 15,  /* the added contents are in PATH-wal, and not in the file alone */
     STORE_TOO_LARGE = 16, /* store_import_options.most_bytes was reached */
@@ -90,7 +90,7 @@ struct sqlite3_stmt;
 #define STORE_VERSION        4
 
 enum store_mode {
-    STORE_READ = 0,   /* never written, whatever the SQL */
+    STORE_READ = 0,   /* never written, whatever the SQL; an older store is read from a copy */
     STORE_APPEND = 1, /* captures and symbols may be added; an older store is upgraded */
 };
 
@@ -102,10 +102,13 @@ struct store_options {
      * GiB for a store without a name, whose other pages go to an unlinked file in $TMPDIR.  At
      * least 64 KiB, at most 1 TiB.  */
     size_t cache_bytes;
-    const char *temporary_dir; /* for sorting; NULL: $TMPDIR, else /tmp.  Borrowed */
+    /* For sorting, and for the copy of an older store; NULL: $TMPDIR, else /tmp.  Borrowed.  */
+    const char *temporary_dir;
     /* For store_create(): a file at path is no obstacle.  store_publish() replaces it, in one step,
      * if it is still the file that was there at store_create().  */
     bool replaces;
+    /* For STORE_READ: return STORE_TOO_OLD if the store is older, and copy nothing.  */
+    bool refuses_old;
 };
 
 /* The schema, schemas/store.sql.  */
@@ -144,6 +147,17 @@ STORE_API enum store_status store_merge(struct store *store, struct store_error 
  * STORE_IO, STORE_INVALID or STORE_NO_MEMORY.  */
 STORE_API enum store_status store_open(const char *path, const struct store_options *options,
                                        struct store **out, struct store_error *error);
+
+/* The version of a store that is read from an upgraded copy: STORE_VERSION if only a view or the
+ * trigger of the store is of another program.  0: the file itself is read.
+ *
+ * With STORE_READ, store_open() copies an older store to a file without a name in
+ * options->temporary_dir, and upgrades the copy.  All rows are those that an upgrade of the store
+ * would give; the store is not changed.  The copy takes as much room on disk as the store, or
+ * slightly more, until store_close().  It is of the state that the store has then: what others add
+ * later is not in it, and its columns are not used.  If there is no room for it, or if it cannot be
+ * made for another reason, store_open() returns STORE_IO.  */
+STORE_API int store_upgraded_from(const struct store *store);
 
 /* Whether the file at path begins like an SQLite database and should be opened by store_open() and
  * not by a reader of traces.  The file may be a store that is open: it keeps its locks.  Returns

@@ -149,8 +149,16 @@ db.execute("PRAGMA writable_schema = RESET")
 db.execute("PRAGMA user_version = 2")
 PY
 cp old.fxtq added.fxtq
-run 4 fxtq old.fxtq 'SELECT 1'
-says "a store of version 2; 'fxtq upgrade' makes it one of version 4"
+fxtq schema | sed -n "s/^CREATE TABLE \([a-z_]*\).*/SELECT '\1', * FROM \1;/p" >rows.sql
+for view in sched trace_bounds perf_sample stats; do echo "SELECT '$view', * FROM $view;"; done >>rows.sql
+sorted_rows() { fxtq "$1" --file rows.sql 2>notes | sort; }
+sorted_rows all.fxtq >want
+[ "$(grep -c . <want)" -gt 100 ] || fail "few rows: $(cat notes)"
+cp old.fxtq before
+sorted_rows old.fxtq >got
+cmp -s want got || fail "the store that was read as it is is another: $(diff want got | head -n 6)"
+[ "$(cat notes)" = "old.fxtq: a store of version 2, read from an upgraded copy; 'fxtq upgrade old.fxtq' makes the copy unnecessary" ] || fail "$(cat notes)"
+cmp -s before old.fxtq || fail "reading changed the store"
 run 0 fxtq upgrade old.fxtq
 dump all.fxtq | sort >want
 dump old.fxtq | sort >got
@@ -165,11 +173,14 @@ cmp -s want got || fail "a store that was added to is another: $(diff want got |
 for harm in "DROP TABLE cpu_sample; CREATE VIEW cpu_sample AS SELECT 1 AS id" "DROP TABLE log" "DROP VIEW slices; CREATE TABLE slices (a)"; do
     cp old.fxtq broken.fxtq
     sqlite3 broken.fxtq "DROP TABLE sample_event; $harm; PRAGMA user_version = 2"
+    run 3 fxtq broken.fxtq 'SELECT 1'
     run 3 fxtq upgrade broken.fxtq
     [ "$(sqlite3 broken.fxtq 'PRAGMA user_version')" = 2 ] || fail "$harm: upgraded"
 done
 # So is one whose user has a table that the new version needs.
 sqlite3 added.fxtq "DROP TABLE sample_event; CREATE TABLE sample_event (mine); PRAGMA user_version = 3"
+run 3 fxtq added.fxtq 'SELECT 1'
+says "its own sample_event is in the way of the table of that name: rename it"
 run 3 fxtq upgrade added.fxtq
 says "sample_event"
 [ "$(sqlite3 added.fxtq 'SELECT count(mine) FROM sample_event; PRAGMA user_version')" = '0

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A store of a former version becomes one of this version when something is added to it, with the rows that the new version has.
+# A store of a former version becomes one of this version when something is added to it, with the rows that the new version has.  Until
+# then, it gives these rows to whoever reads it, and stays as it is.
 set -eu
 
 . "$ROOT/tests/cli/fail.sh"
@@ -8,6 +9,10 @@ PATH=$O/bin:$PATH
 
 PYTHONPATH=$ROOT/tests python3 "$ROOT/testdata/perfettosql/scenario.py" >trace.fxt
 fxtq import -q trace.fxt -o new.fxtq
+for commit in a b; do
+    "$O/bench/fxtgen" --count 500 --stacks 20 --seed $((0x$commit)) >samples.fxt
+    fxtq import -q samples.fxt -o new.fxtq --label commit=$commit
+done
 
 # Version 1 as it was: no W, counters without ids, another view.
 cp new.fxtq old.fxtq
@@ -23,10 +28,103 @@ sqlite3 old.fxtq "
     SELECT 2 * id + 1, ts, dur, NULL, utid, state, waker_utid FROM thread_wait;
     PRAGMA user_version = 1;"
 
-status=0
-fxtq old.fxtq 'SELECT count(*) FROM slice' >out 2>err || status=$?
-[ $status -ne 0 ] || fail "a store of version 1 is read as if it were new"
-says "a store of version 1; 'fxtq upgrade' makes it one of version"
+# ---- Reading ----
+
+# A user who may only do what file modes say, in a folder where nothing can be made.
+allowed() {
+    if [ "$(id -u)" -eq 0 ]; then
+        setpriv --bounding-set -dac_override,-dac_read_search "$@"
+    else
+        "$@"
+    fi
+}
+note="run.fxtq: a store of version 1, read from an upgraded copy; 'fxtq upgrade run.fxtq' makes the copy unnecessary"
+mkdir new old wal tmp
+cp new.fxtq new/run.fxtq
+cp old.fxtq old/run.fxtq
+cp old.fxtq wal/run.fxtq
+sqlite3 wal/run.fxtq 'PRAGMA journal_mode = WAL' >out
+cp wal/run.fxtq wal.before
+chmod 444 old/run.fxtq
+chmod 555 old
+TMPDIR=$WORK/tmp
+export TMPDIR
+same() { # same [-q] COMMAND... in new/, old/ and wal/: the same output; with -q, without the note
+    expected=$note
+    [ "$1" = -q ] && expected='' && shift
+    for kind in new old wal; do
+        status=0
+        (cd $kind && allowed "$@" >"../$kind.out" 2>"../$kind.err") || status=$?
+        echo "$status" >>$kind.out
+    done
+    for kind in old wal; do
+        cmp new.out $kind.out || fail "$*: another answer of the store in $kind: $(diff new.out $kind.out; cat $kind.err)"
+        [ "$(grep -c . <new.err)" = "$(grep -vFx "$note" $kind.err | grep -c .)" ] || fail "$*: $(cat $kind.err)"
+        [ "$(grep -Fx "$note" $kind.err)" = "$expected" ] || fail "$*: not one note: $(cat $kind.err)"
+    done
+    [ -z "$(ls -A tmp)" ] || fail "$*: left in TMPDIR: $(ls -A tmp)"
+}
+for sql in 'SELECT * FROM thread_state' 'SELECT * FROM track' 'SELECT * FROM slice' 'SELECT * FROM counters' 'SELECT * FROM args' \
+    'CREATE TEMP TABLE mine AS SELECT * FROM thread_wait; SELECT count(*) FROM mine' \
+    'SELECT count(*) FROM sample_event' 'SELECT user_version FROM pragma_user_version' 'PRAGMA integrity_check'; do
+    same fxtq run.fxtq "$sql"
+done
+echo 'SELECT state, count(*) FROM thread_state GROUP BY 1;' >script.sql
+same fxtq run.fxtq --file ../script.sql
+for report in top tree heap damage slices timeline threads cpu; do same fxtq report $report run.fxtq; done
+same fxtq report slices run.fxtq --json
+for format in folded fxt csv; do same fxtq export $format run.fxtq; done
+same -q fxtq export -q folded run.fxtq
+same fxtq flamegraph -o - run.fxtq
+same fxtq coverage run.fxtq
+same fxtdiff run.fxtq#2 run.fxtq#3
+same -q fxtdiff -q run.fxtq#2 run.fxtq#3
+same fxtq trend run.fxtq
+same fxtdiff history run.fxtq
+cmp old.fxtq old/run.fxtq || fail "reading changed the store"
+cmp wal.before wal/run.fxtq || fail "reading changed the store in WAL mode"
+chmod 755 old
+
+# Without room for the copy, the remedy is named: a file that may not grow, and a folder that is not there.
+refused() { # refused STATUS SENTENCE COMMAND...
+    wanted=$1 sentence=$2
+    shift 2
+    status=0
+    "$@" >out 2>err || status=$?
+    [ $status -eq "$wanted" ] || fail "$*: status $status, not $wanted: $(cat err)"
+    [ "$(cat err)" = "$sentence" ] || fail "$*: $(cat err)"
+    [ ! -s out ] || fail "$*: a result: $(cat out)"
+    [ -z "$(ls -A tmp)" ] || fail "$*: left in TMPDIR: $(ls -A tmp)"
+}
+small() { (
+    trap '' XFSZ
+    ulimit -f 60
+    "$@"
+); }
+why="a store of version 1, which is read from an upgraded copy in \$TMPDIR"
+remedy="'fxtq upgrade' makes the copy unnecessary"
+refused 4 "fxtq: old.fxtq: $why: File too large; $remedy" small fxtq old.fxtq 'SELECT 1'
+refused 4 "fxtq report: old.fxtq: $why: File too large; $remedy" small fxtq report slices old.fxtq
+refused 4 "fxtdiff history: old.fxtq: $why: File too large; $remedy" small fxtdiff history old.fxtq
+TMPDIR=/nowhere refused 4 "fxtq: old.fxtq: $why: cannot make a file: No such file or directory; $remedy" fxtq old.fxtq 'SELECT 1'
+
+# Damage is reported as by an upgrade, and changes nothing.
+head -c 100000 old.fxtq >cut.fxtq
+cp old.fxtq bad.fxtq
+sqlite3 bad.fxtq 'CREATE TABLE sample_event (mine)'
+cp old.fxtq view.fxtq
+sqlite3 view.fxtq 'DROP VIEW slices; CREATE TABLE slices (a)'
+for store in cut bad view; do
+    cp $store.fxtq before
+    status=0
+    fxtq upgrade $store.fxtq 2>expected || status=$?
+    [ $status -eq 3 ] || fail "$store.fxtq: status $status of upgrade: $(cat expected)"
+    cp before $store.fxtq
+    refused 3 "$(sed "s/^fxtq upgrade:/fxtq:/" expected)" fxtq $store.fxtq 'SELECT 1'
+    cmp before $store.fxtq || fail "reading changed $store.fxtq"
+done
+
+# ---- Caches ----
 
 # A cache of a former version is replaced, as any other that cannot be used; the user's tables are not.
 cp trace.fxt t.fxt
@@ -41,16 +139,19 @@ cp t.fxt.fxtq before
 says 'it was changed since --cache made it'
 cmp before t.fxt.fxtq || fail "a table of the user is gone"
 
-# A view of another fxtq of this version: reading names the command, writing makes the view anew.
+# ---- Writing ----
+
+# A view of another fxtq of this version: reading makes it anew in a copy, writing in the store.
 sqlite3 new.fxtq "SELECT sql FROM sqlite_schema WHERE type IN ('view', 'trigger') ORDER BY name" >views
 for way in "upgrade -q" "import -q more.fxt -o"; do
     [ -f more.fxt ] || "$O/bench/fxtgen" --count 10 >more.fxt
     cp new.fxtq view.fxtq
     sqlite3 view.fxtq "DROP VIEW stats; CREATE VIEW stats AS SELECT kind AS name FROM damage"
-    status=0
-    fxtq view.fxtq 'SELECT 1' >out 2>err || status=$?
-    [ $status -ne 0 ] || fail "another view is read as if it were ours"
-    says "VIEW stats is missing or of another fxtq; 'fxtq upgrade' makes it anew"
+    cp view.fxtq before
+    fxtq view.fxtq 'SELECT * FROM stats' >out 2>err || fail "another view: $(cat err)"
+    says "view.fxtq: a store with views of another fxtq, read from an upgraded copy; 'fxtq upgrade view.fxtq' makes the copy unnecessary"
+    fxtq new.fxtq 'SELECT * FROM stats' | cmp - out || fail "another view is read as if it were ours"
+    cmp before view.fxtq || fail "reading changed the store"
     # shellcheck disable=SC2086 # words
     fxtq $way view.fxtq 2>err || fail "$way: $(cat err)"
     sqlite3 view.fxtq "SELECT sql FROM sqlite_schema WHERE type IN ('view', 'trigger') ORDER BY name" | cmp - views || fail "$way: the view is not ours"
