@@ -151,6 +151,10 @@ columns_scan_fn columns_scan;
 
 #define STORE_COLUMNS_MODULE "fxt_columns"
 
+/* Before a statement is prepared: if much of a table's columns is damaged, its plain table takes
+ * their place.  */
+void store_columns_withdraw(struct store *store);
+
 /* Before the connection is closed.  */
 void store_columns_close(struct store *store);
 

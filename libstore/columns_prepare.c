@@ -117,8 +117,12 @@ static void prepare_extremes(struct store_columns *columns, const char *sql, int
 
 bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, const char **rest)
 {
-    int code = sqlite3_prepare_v2(store->db, sql, -1, out, rest);
-    size_t length = code == SQLITE_OK ? (size_t)(*rest - sql) : 0;
+    int code;
+    size_t length;
+
+    store_columns_withdraw(store);
+    code = sqlite3_prepare_v2(store->db, sql, -1, out, rest);
+    length = code == SQLITE_OK ? (size_t)(*rest - sql) : 0;
 
     if (code == SQLITE_OK && *out && store->serving && length < INT32_MAX &&
         sqlite3_stmt_readonly(*out) && !sqlite3_stmt_isexplain(*out) &&

@@ -178,6 +178,60 @@ static void note_ranges(struct columns_source *source, enum columns_table table)
     }
 }
 
+/* A damaged block is made anew at the price of a scan of its rows, for each of its columns: where
+ * many are damaged, the plain table is faster.  */
+#define CHECKED_BLOCKS 16u
+#define MOST_REMADE    8u
+
+bool columns_can_read(const struct store_columns *columns, enum columns_table table)
+{
+    const struct columns_source *source = &columns->sources[table];
+
+    return columns->are_current && source->is_there && source->remade < MOST_REMADE;
+}
+
+static int read_block(struct store_columns *columns, int64_t id, const struct block_shape *shape,
+                      uint8_t **out);
+
+/* Whether a block, by its number in the table, is as it was written.  SQLite's code.  */
+static int check_block(struct store_columns *columns, enum columns_table table, size_t number,
+                       bool *is_sound)
+{
+    const struct columns_directory *directory = &columns->sources[table].directory;
+    const struct columns_group *group = &directory->groups[number % directory->count];
+    unsigned column = (unsigned)(number / directory->count);
+    uint8_t *bytes = NULL;
+    int code = SQLITE_OK;
+
+    if (group->shapes[column].size > 0) {
+        code = read_block(columns, group->base + column, &group->shapes[column], &bytes);
+        *is_sound = bytes || code != SQLITE_OK;
+    }
+    free(bytes);
+    return code;
+}
+
+/* Check some blocks, from all parts of the table; all if there are few.  */
+static int check_blocks(struct store_columns *columns, enum columns_table table)
+{
+    struct columns_source *source = &columns->sources[table];
+    size_t count = source->directory.count * columns_tables[table].count;
+    bool is_sound = true;
+    int code = SQLITE_OK;
+
+    if (source->directory.count == 0)
+        return SQLITE_OK;
+    for (size_t i = 0; i < count && i < CHECKED_BLOCKS && is_sound && code == SQLITE_OK; i++) {
+        /* Multiples of the golden ratio are spread evenly, and in no pattern.  */
+        size_t at = (size_t)((i * UINT64_C(0x9e3779b97f4a7c15) >> 32) * count >> 32);
+
+        code = check_block(columns, table, count <= CHECKED_BLOCKS ? i : at, &is_sound);
+    }
+    columns->damaged += !is_sound;
+    source->is_there = source->is_there && is_sound;
+    return code;
+}
+
 /* Whether the columns are of as many rows as the plain table; a cheap look at what the identity
  * proves.  */
 static int load_source(struct store_columns *columns, enum columns_table table)
@@ -211,7 +265,7 @@ static int load_source(struct store_columns *columns, enum columns_table table)
         return SQLITE_NOMEM;
     source->is_there = true;
     note_ranges(source, table);
-    return SQLITE_OK;
+    return check_blocks(columns, table);
 }
 
 /* Arguments: whether ids of keys are few enough, and whether some slices have two sets.  */
@@ -369,6 +423,7 @@ static int remake(struct store_columns *columns, enum columns_table table,
     int code = sql && remade ? sqlite3_prepare_v2(columns->db, sql, -1, &row, NULL) : SQLITE_NOMEM;
 
     columns->damaged++;
+    columns->sources[table].remade++;
     sqlite3_free(sql);
     if (code == SQLITE_OK)
         code = sqlite3_bind_int64(

@@ -1,8 +1,12 @@
 /* columns_read.h - blocks of a store's columns, and the names they refer to.  Private to libstore.
  *
  * One struct store_columns serves one connection.  Blocks are read when they are first used, and
- * kept until they take more than KEPT_BYTES.  A block that is damaged is made anew from the rows of
- * its plain table, so damage changes no answer; it is counted.  */
+ * kept until they take more than KEPT_BYTES.
+ *
+ * Damage changes no answer, and is counted.  When a connection begins to read a table, it checks
+ * its directory and some of its blocks: if any is damaged, the plain table answers.  A block that
+ * turns out to be damaged later is made anew from the rows of its plain table; after a few of these
+ * in a table, the plain table answers statements that are prepared from then on.  */
 #ifndef STORE_COLUMNS_READ_H
 #define STORE_COLUMNS_READ_H
 
@@ -61,6 +65,7 @@ struct columns_index {
 struct columns_source {
     struct columns_directory directory;
     bool is_there;
+    unsigned remade;      /* blocks that were damaged */
     uint32_t sorted;      /* a bit for each column whose values grow from row to row */
     struct block *blocks; /* of each column of each group; bytes are NULL: not read yet */
     struct columns_index indexes[COLUMNS_MOST];
@@ -107,6 +112,10 @@ int columns_hold(struct store_columns *columns);
 void columns_let_go(struct store_columns *columns);
 
 /* ---- Reading ---- */
+
+/* Whether scans that begin may read the table's columns: they are there, and few of their blocks
+ * have turned out to be damaged.  */
+bool columns_can_read(const struct store_columns *columns, enum columns_table table);
 
 /* Drop all blocks if they take much memory.  Called where nobody looks at one but through a cursor.
  */

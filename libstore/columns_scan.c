@@ -6,7 +6,7 @@ static bool can_scan(const struct store_columns *columns, const struct columns_s
 {
     const struct columns_source *source = &columns->sources[scan->table];
 
-    if (!columns->are_current || !source->is_there)
+    if (!columns_can_read(columns, scan->table))
         return false;
     for (unsigned i = 0; i < scan->count; i++)
         if ((scan->wanted >> i & 1) && source->ranges[scan->columns[i]].has_reals)

@@ -54,11 +54,42 @@ static bool has_own(const char *name, sqlite3 *db)
            SQLITE_OK;
 }
 
+static bool has_rows(const struct store_columns *columns, enum columns_table table)
+{
+    return columns_can_read(columns, table) && columns->sources[table].directory.rows > 0;
+}
+
+/* Whether the columns of a table, or of its parts, can be read.  Tracks are for joins with tables
+ * that are read from columns.  */
+static bool can_serve(const struct store_columns *columns, const struct served_table *served)
+{
+    if (served->is_small)
+        return has_rows(columns, COLUMNS_SLICE) || has_rows(columns, COLUMNS_COUNTER);
+    return columns_can_read(columns, served->table) &&
+           (!served->has_states || columns_can_read(columns, COLUMNS_WAIT));
+}
+
+/* Look at the directories before anything is planned with them: a plan for columns would be a bad
+ * one for a plain table, to which SQLite adds indexes of its own.  */
+static enum store_status look(struct store *store, struct store_error *error)
+{
+    int code = columns_hold(store->serving);
+
+    if (code != SQLITE_OK)
+        return store_fail_sqlite(error, store->db, code);
+    columns_let_go(store->serving);
+    return STORE_OK;
+}
+
 static enum store_status serve_all(struct store *store, struct store_error *error)
 {
-    enum store_status status = STORE_OK;
+    enum store_status status = look(store, error);
+    bool any = false;
 
-    for (unsigned i = 0; i < served_table_count && status == STORE_OK; i++)
+    for (unsigned i = 0; i < served_table_count && status == STORE_OK; i++) {
+        if (!can_serve(store->serving, &served_tables[i]))
+            continue;
+        any = true;
         if (!has_own(served_tables[i].name, store->db))
             status = run(
                 store,
@@ -66,7 +97,8 @@ static enum store_status serve_all(struct store *store, struct store_error *erro
                                 "(" STORE_COLUMNS_MARK ")",
                                 served_tables[i].name),
                 error);
-    for (size_t i = 0; i < sizeof views / sizeof *views && status == STORE_OK; i++)
+    }
+    for (size_t i = 0; any && i < sizeof views / sizeof *views && status == STORE_OK; i++)
         status = make_view(store, views[i], error);
     return status;
 }
@@ -110,6 +142,18 @@ enum store_status store_serve_columns(struct store *store, struct store_error *e
                     status == STORE_OK ? "RELEASE columns" : "ROLLBACK TO columns; RELEASE columns",
                     NULL);
     return status;
+}
+
+void store_columns_withdraw(struct store *store)
+{
+    const struct store_columns *columns = store->serving;
+
+    if (!columns || columns->holds > 0 || !columns->are_current)
+        return;
+    for (unsigned i = 0; i < served_table_count; i++)
+        if (!can_serve(columns, &served_tables[i]) && has_own(served_tables[i].name, store->db))
+            (void)run(store, sqlite3_mprintf("DROP TABLE temp.\"%w\"", served_tables[i].name),
+                      NULL);
 }
 
 uint64_t store_columns_damaged(const struct store *store)

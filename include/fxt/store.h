@@ -193,8 +193,8 @@ STORE_API enum store_status store_add_functions(struct store *store, struct stor
  * them from the columns of the store (docs/store.md), which is several times faster.  Temporary
  * tables and views then have these names; `main.slice` is the plain one.  All rows are the same.  A
  * store without columns, or with columns that an edit has made out of date, is read as before; so
- * is one that is open for writing.  Returns STORE_OK, STORE_IO, STORE_CORRUPT, STORE_BUSY or
- * STORE_NO_MEMORY.  */
+ * are one that is open for writing, and a table whose columns are damaged.  Returns STORE_OK,
+ * STORE_IO, STORE_CORRUPT, STORE_BUSY or STORE_NO_MEMORY.  */
 STORE_API enum store_status store_serve_columns(struct store *store, struct store_error *error);
 
 /* The table of a store that has the columns.  */
@@ -220,7 +220,8 @@ STORE_API enum store_status store_make_columns(struct store *store, bool *out,
 STORE_API bool store_prepare(struct store *store, const char *sql, struct sqlite3_stmt **out,
                              const char **rest);
 
-/* The number of blocks of columns that were damaged, so that the plain tables answered.  */
+/* The number of blocks and directories of columns that were found to be damaged, so that the plain
+ * tables answered.  It is 0 unless store_serve_columns() was called.  */
 STORE_API uint64_t store_columns_damaged(const struct store *store);
 
 /* Make the running operation end with STORE_STOPPED.  May be called from any thread, or from a
