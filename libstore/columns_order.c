@@ -279,28 +279,59 @@ int columns_sort(struct store_columns *columns, enum columns_table table, uint32
 
 /* ---- All rows ---- */
 
-/* Row numbers by the upper digit of their keys, which is less than digits; then ends[digit] is
- * where its rows end.  ends is zeroed.  */
-static int put_by_digit(struct reader *reader, uint32_t *rows, size_t row_count, size_t digits,
-                        unsigned shift, uint32_t *ends)
+/* Whether read_key() has nothing to decide for the rows of its block.  */
+static bool is_plain(const struct reader *reader)
 {
+    return !reader->key->is_id && !reader->key->is_descending && !reader->block.nulls &&
+           !(reader->block.flags & BLOCK_ALL_NULL);
+}
+
+/* The upper digits of the keys of a group's rows.  */
+static int read_digits(struct reader *reader, const struct columns_group *group, unsigned shift,
+                       uint32_t *digits)
+{
+    uint32_t row = (uint32_t)group->first_row;
     uint64_t key = 0;
-    uint32_t sum = 0;
+    int code = read_key(reader, row, &key); /* enters the group */
+
+    if (code == SQLITE_OK && is_plain(reader) && !reader->texts) {
+        for (uint32_t i = 0; i < group->count; i++) {
+            key = (uint64_t)block_value(&reader->block, i) - (uint64_t)reader->minimum + 1;
+            digits[i] = (uint32_t)((key < reader->top ? key : reader->top) >> shift);
+        }
+        return SQLITE_OK;
+    }
+    for (uint32_t i = 0; i < group->count && code == SQLITE_OK; i++) {
+        code = read_key(reader, row + i, &key);
+        digits[i] = (uint32_t)(key >> shift);
+    }
+    return code;
+}
+
+/* Row numbers by the upper digit of their keys, which is less than digit_count; then ends[digit] is
+ * where its rows end.  ends is zeroed.  */
+static int put_by_digit(struct reader *reader, uint32_t *rows, size_t digit_count, unsigned shift,
+                        uint32_t *ends)
+{
+    const struct columns_directory *directory = &reader->columns->sources[reader->table].directory;
+    uint32_t digits[BLOCK_ROWS], sum = 0;
     int code = SQLITE_OK;
 
-    for (size_t i = 0; i < row_count && code == SQLITE_OK; i++) {
-        code = read_key(reader, (uint32_t)i, &key);
-        ends[key >> shift]++;
+    for (size_t g = 0; g < directory->count && code == SQLITE_OK; g++) {
+        code = read_digits(reader, &directory->groups[g], shift, digits);
+        for (uint32_t i = 0; i < directory->groups[g].count && code == SQLITE_OK; i++)
+            ends[digits[i]]++;
     }
-    for (size_t i = 0; i < digits; i++) {
+    for (size_t i = 0; i < digit_count; i++) {
         uint32_t here = ends[i];
 
         ends[i] = sum;
         sum += here;
     }
-    for (size_t i = 0; i < row_count && code == SQLITE_OK; i++) {
-        code = read_key(reader, (uint32_t)i, &key);
-        rows[ends[key >> shift]++] = (uint32_t)i;
+    for (size_t g = 0; g < directory->count && code == SQLITE_OK; g++) {
+        code = read_digits(reader, &directory->groups[g], shift, digits);
+        for (uint32_t i = 0; i < directory->groups[g].count && code == SQLITE_OK; i++)
+            rows[ends[digits[i]]++] = (uint32_t)directory->groups[g].first_row + i;
     }
     return code;
 }
@@ -347,11 +378,11 @@ static unsigned places_shift(uint64_t top, int64_t rows)
 }
 
 /* Each key has its place.  */
-static int sort_at_once(struct reader *reader, uint32_t *rows, size_t row_count)
+static int sort_at_once(struct reader *reader, uint32_t *rows)
 {
     size_t keys = (size_t)reader->top + 1;
     uint32_t *ends = calloc(keys, sizeof *ends);
-    int code = ends ? put_by_digit(reader, rows, row_count, keys, 0, ends) : SQLITE_NOMEM;
+    int code = ends ? put_by_digit(reader, rows, keys, 0, ends) : SQLITE_NOMEM;
 
     free(ends);
     return code;
@@ -369,11 +400,11 @@ int columns_sort_all(struct store_columns *columns, enum columns_table table, ui
     columns_make_room_for(columns, row_count * sizeof *rows);
     start(&reader, columns, table, key);
     if (places_shift(reader.top, columns->sources[table].directory.rows) == 0)
-        return sort_at_once(&reader, rows, row_count);
+        return sort_at_once(&reader, rows);
     if (!make_counts(&counts, reader.top))
         return SQLITE_NOMEM;
     shift = (counts.digits - 1) * counts.bits;
-    code = put_by_digit(&reader, rows, row_count, (size_t)1 << counts.bits, shift, counts.of[0]);
+    code = put_by_digit(&reader, rows, (size_t)1 << counts.bits, shift, counts.of[0]);
     if (code == SQLITE_OK && counts.digits > 1)
         code = sort_digits(&reader, rows, counts.of[0], (size_t)1 << counts.bits);
     free(counts.of[0]);
@@ -542,7 +573,7 @@ static int make_index(struct store_columns *columns, enum columns_table table, u
     made.ends = calloc(digits, sizeof *made.ends);
     start(&reader, columns, table, &key);
     if (made.rows && made.ends)
-        code = put_by_digit(&reader, made.rows, row_count, digits, made.shift, made.ends);
+        code = put_by_digit(&reader, made.rows, digits, made.shift, made.ends);
     if (code == SQLITE_OK && made.shift > 0)
         code = columns_sort_all(columns, table, made.rows, &key);
     if (code != SQLITE_OK) {

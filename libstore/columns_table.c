@@ -392,6 +392,7 @@ int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numb
         const struct block *block = &cursor->blocks[is->column];
         unsigned at = cursor_at(cursor);
 
+        cursor->read |= 1u << is->column;
         if (block->bytes && !(block->flags & BLOCK_HAS_OTHERS)) {
             if (!block->nulls || !block_bit(block->nulls, at))
                 sqlite3_result_int64(context, block_value(block, at));
@@ -401,6 +402,7 @@ int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numb
         const struct block *block = &cursor->blocks[is->column];
         unsigned at = cursor_at(cursor);
 
+        cursor->read |= 1u << is->column;
         if (block->bytes && !block_is_null(block, at)) {
             result_name(context, &cursor_table(cursor)->columns->names, COLUMNS_NAME,
                         block_value(block, at));

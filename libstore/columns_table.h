@@ -115,6 +115,7 @@ struct columns_cursor {
     uint32_t *owned;      /* for free() */
     size_t owned_bytes;   /* of it, in columns->list_bytes */
     size_t at, count;
+    unsigned read; /* a bit for each column of the table whose values were read from blocks */
     bool has_rest; /* all rows are wanted by `key`, and the list has but the first one */
     struct columns_key key;
 
@@ -158,6 +159,7 @@ int rows_view(struct columns_cursor *cursor, unsigned column, const struct block
 static inline int cursor_block(struct columns_cursor *cursor, unsigned column,
                                const struct block **out)
 {
+    cursor->read |= 1u << column;
     if (!cursor->blocks[column].bytes)
         return rows_view(cursor, column, out);
     *out = &cursor->blocks[column];
