@@ -3,6 +3,7 @@
 
 #include "cmd/fxtq/fxtq.h"
 #include "cmd/fxtq/query_command.h"
+#include "cmd/fxtq/temporary_tables.h"
 
 static const struct cli_command *const commands[] = {
     &fxtq_import, &fxtq_symbolize, &fxtq_coverage, &fxtq_flamegraph, &fxtq_report, &fxtq_trend,
@@ -43,5 +44,6 @@ int main(int argc, char **argv)
 {
     (void)argc;
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* each allocation would take a lock */
+    temporary_tables_keep();
     return cli_main(&fxtq_program, argv);
 }
