@@ -18,6 +18,8 @@ CPU=$(($(nproc) - 1))
 cd "$WORK"
 # shellcheck source=bench/lib.sh
 . "$ROOT/bench/lib.sh"
+# shellcheck source=bench/blocks.sh
+. "$ROOT/bench/blocks.sh"
 
 if ! sampler-capture cpu -o probe.fxt -- true 2>err; then
     echo "capture: $(cat err)"
@@ -38,36 +40,7 @@ perf_fp() { perfs fp; }
 perf_dwarf() { perfs dwarf,32768; }
 perf_bare() { perf record -q -F 1000 -o perf.data -- taskset -c "$CPU" "$program" "$ROUNDS" 2>>messages; } # the interrupts
 
-# blocks PROGRAM FILE SECONDS COMMAND...: a line for each block, with the sum of both runs of each command.
-blocks() {
-    program=$1 file=$2 end=$(($(date +%s) + $3))
-    shift 3
-    back=
-    for command in "$@"; do back="$command $back"; done
-    block=0
-    while [ $block -lt "$BLOCKS" ] && { [ $block -lt 10 ] || [ "$(date +%s)" -lt "$end" ]; }; do
-        for command in "$@" $back; do $command; done | awk -v n=$# '
-            { ns[(NR - 1) % (2 * n)] = $1 }
-            END { for (i = 0; i < n; i++) printf "%d ", ns[i] + ns[2 * n - 1 - i]; print "" }'
-        block=$((block + 1))
-    done >"$file"
-    echo "$file: $block blocks of $# programs"
-}
-
 missed=
-# cost FILE NAME FIGURE BOUND: FIGURE is an expression of awk over the fields of a line; BOUND holds the upper end ("-": none).
-cost() {
-    # shellcheck disable=SC2046 # two numbers
-    set -- "$2" "$4" $(awk "{ print $3 }" "$1" | trimmed)
-    held=1
-    bound=-
-    if [ "$2" != - ]; then
-        held="\"$4\" != \"-nan\" && $4 <= $2"
-        bound="<= $2"
-    fi
-    line "$1" "$3" "upper end $4" - "$bound" "$held"
-}
-
 # shellcheck disable=SC2016 # expressions of awk
 {
     blocks fixedwork plain $((TIME * 6 / 10)) alone ours_fp ours_auto perf_fp perf_dwarf perf_bare
