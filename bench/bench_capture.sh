@@ -31,6 +31,7 @@ command -v perf >/dev/null || {
     exit 0
 }
 
+# shellcheck disable=SC2154 # blocks() names the program
 alone() { taskset -c "$CPU" "$program" "$ROUNDS"; }
 ours() { sampler-capture cpu -F 1000 --unwind "$1" -o ours.fxt -- taskset -c "$CPU" "$program" "$ROUNDS" 2>>messages; }
 perfs() { perf record -q -F 1000 --call-graph "$1" -o perf.data -- taskset -c "$CPU" "$program" "$ROUNDS" 2>>messages; }

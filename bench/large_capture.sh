@@ -54,6 +54,7 @@ export sql
 
 # under SAMPLER...: the CPU time of the work, in ns.  meter, which takes it, is sampled, too, and only waits.
 under() {
+    # shellcheck disable=SC2154 # blocks() names the program
     "$@" taskset -c "$CPU" meter --runs 1 figure ./work "$program" >>messages 2>&1
     awk -v seconds="$(field figure cpu_seconds)" 'BEGIN { printf "%.0f\n", 1e9 * seconds }'
 }
