@@ -314,7 +314,7 @@ static int put_by_digit(struct reader *reader, uint32_t *rows, size_t digit_coun
                         uint32_t *ends)
 {
     const struct columns_directory *directory = &reader->columns->sources[reader->table].directory;
-    uint32_t digits[BLOCK_ROWS], sum = 0;
+    uint32_t digits[BLOCK_ROWS] = { 0 }, sum = 0;
     int code = SQLITE_OK;
 
     for (size_t g = 0; g < directory->count && code == SQLITE_OK; g++) {
