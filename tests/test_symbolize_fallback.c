@@ -7,6 +7,7 @@
 #include "libsymbolize/oracle.h"
 #include "libsymbolize/symbolize_internal.h"
 #include "tests/support/allocation.h"
+#include "tests/support/sanitizer.h"
 #include "tests/support/symbolize_build.h"
 
 #include <check.h>
@@ -299,17 +300,6 @@ static const struct {
 };
 
 /* AddressSanitizer waits for itself where it has no memory to report that there is none.  */
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN 1
-#endif
-#endif
-#ifndef HAS_ASAN
-#define HAS_ASAN 0
-#endif
-
 static int wall_of(sym_fallback_fn child)
 {
     if (child == wait_forever)

@@ -18,6 +18,7 @@
 
 #include "libsymbolize/symbolize_internal.h"
 #include "tests/support/allocation.h"
+#include "tests/support/sanitizer.h"
 #include "tests/support/symbolize_build.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table)[0]))
@@ -31,17 +32,6 @@ enum {
     MUTATIONS = 60,       /* of each object, for what is told of variables */
 };
 
-/* A sanitizer takes its own time and memory.  */
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN 1
-#endif
-#endif
-#ifndef HAS_ASAN
-#define HAS_ASAN 0
-#endif
 #define STEP_SECONDS (HAS_ASAN ? 10 : 1)
 
 static const struct {
