@@ -141,10 +141,11 @@ check "damage == 0"
 
 # A capture that cannot keep up loses samples, the last ones too, and says so; it loses no names and
 # mappings of processes that begin meanwhile.
-# Linux 6.0 is the first to count them.
+# Linux 6.0 is the first to count them.  The long variable makes every stack longer than the 32 KiB that are
+# copied of it, so that 300 samples fill a buffer, however slowly this machine takes them.
 major=$(uname -r | cut -d. -f1)
 # shellcheck disable=SC2016 # the inner shell's
-sampler-capture cpu -F 50000 --buffer-size 64k -o late.fxt -- \
+LONG=$(printf '%060000d' 0) sampler-capture cpu -F 50000 --unwind dwarf --buffer-size 64k -o late.fxt -- \
     sh -c ': >begun; ./workload 600; ./workload 50; ./workload 50; : >finished; i=0; while [ ! -e go ] && [ $((i += 1)) -lt 6000 ]; do sleep 0.1; done' >out 2>err &
 pid=$!
 wait_for test -e begun
