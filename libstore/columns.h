@@ -29,7 +29,9 @@
  *   columns_scan.c      rows without SQL
  *   columns_rows.c      the rows that a query wants
  *   columns_plan.c      what a virtual table can do for a query
- *   columns_prepare.c   statements that want the smallest and largest values
+ *   columns_combine.c   rows that are given in place of others, for sums and extremes
+ *   columns_program.c   what SQLite's program of a statement does with rows
+ *   columns_prepare.c   statements whose rows may be combined
  *   columns_args.c      arguments, with the texts of their keys
  *   columns_small.c     tracks, in memory
  *   columns_states.c    what threads did: intervals on a CPU, and of waiting

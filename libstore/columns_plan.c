@@ -1,6 +1,7 @@
 /* What a virtual table can do for a query.  */
-#include "libstore/columns_table.h"
+#include "libstore/columns_program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Lists of rows take up to 8 bytes a row while they are sorted, 168 MB at most; SQLite sorts more
@@ -10,13 +11,15 @@
  * a row.  */
 #define MOST_JOINED (INT64_C(8) << 20)
 
-_Static_assert(SERVED_MOST >= CONDITIONS_MOST + 2 + KEYS_MOST, "the text of a plan has room");
+/* Conditions, LIMIT and OFFSET, '/', keys, PLAN_USES, a use of each column, NUL.  */
+_Static_assert(PLAN_TEXT_MOST >= 2 * (CONDITIONS_MOST + 2 + KEYS_MOST + SERVED_MOST) + 3,
+               "the text of a plan has room");
 
 struct plan {
     const struct columns_vtab *table;
     const struct columns_source *source;
     sqlite3_index_info *info;
-    char text[2 * SERVED_MOST + 2]; /* as many columns, or conditions, LIMIT and OFFSET, and keys */
+    char text[PLAN_TEXT_MOST];
     int length;
     int arguments;
     unsigned conditions;
@@ -250,8 +253,44 @@ static bool is_equality(const struct plan *plan)
            (plan->table->integers >> (plan->text[1] - 'A') & 1);
 }
 
+/* ---- What the query does with the rows ---- */
+
+/* Whether the rows of the scan may be combined, for all that is known of it.  */
+static bool may_combine(const struct plan *plan)
+{
+    const struct served_table *served = plan->table->served;
+
+    if (plan->table->columns->planning == PLANNED_AS_USUAL || served->has_args ||
+        served->is_small || plan->info->colUsed >> served->count)
+        return false;
+    return plan->source->is_there && !memchr(plan->text, 'L', (size_t)plan->length);
+}
+
+/* That scan in the program: its plan, its table and the columns that it uses.  */
+static void mark(const struct plan *plan, char text[PLAN_TEXT_MOST])
+{
+    (void)snprintf(text, PLAN_TEXT_MOST, "%.*s%c%c%llx", plan->length, plan->text, PLAN_USES,
+                   (char)('A' + (plan->table->served - served_tables)),
+                   (unsigned long long)plan->info->colUsed);
+}
+
+/* The loop of the scan, if its rows may be combined.  */
+static const struct columns_loop *find_loop(const struct plan *plan)
+{
+    const struct columns_loops *loops = plan->table->columns->loops;
+    char text[PLAN_TEXT_MOST];
+
+    mark(plan, text);
+    for (unsigned i = 0; i < loops->count; i++)
+        if (strcmp(loops->items[i].plan, text) == 0)
+            return loops->items[i].is_right && combined_allows(plan->table, loops->items[i].uses)
+                       ? &loops->items[i]
+                       : NULL;
+    return NULL;
+}
+
 /* Whether a column is one of integers, of which summaries of blocks have the extremes.  */
-static bool has_extremes(const struct plan *plan, int column)
+static bool has_extremes(const struct plan *plan, unsigned column)
 {
     const struct served_column *is = &plan->table->served->columns[column];
 
@@ -259,29 +298,49 @@ static bool has_extremes(const struct plan *plan, int column)
            (is->value == SERVED_INTEGER && !plan->source->ranges[is->column].has_reals);
 }
 
-/* All rows, of which min() and max() are wanted.  */
-static bool take_extremes(struct plan *plan)
+/* Whether the smallest and largest values of all rows are wanted, and nothing else.  */
+static bool wants_extremes(const struct plan *plan, const struct columns_loop *loop)
 {
-    const struct served_table *served = plan->table->served;
-    sqlite3_uint64 used = plan->info->colUsed;
-    int length = plan->length;
+    bool any = false;
 
-    if (!plan->table->columns->plans_extremes || plan->info->nConstraint > 0 ||
-        plan->info->nOrderBy > 0 || served->has_args || served->has_states || served->is_small ||
-        !plan->source->is_there || used == 0 || used >> served->count)
-        return false;
-    plan->text[plan->length++] = '/';
-    for (int i = 0; i < (int)served->count; i++) {
-        if (!(used >> i & 1))
+    for (unsigned i = 0; i < plan->table->served->count; i++) {
+        if (loop->uses[i] == 0)
             continue;
-        if (!has_extremes(plan, i)) {
-            plan->length = length;
+        if ((loop->uses[i] & (USE_EQUAL | USE_SUM)) || !has_extremes(plan, i))
             return false;
-        }
-        add(plan, '^', i);
+        any = true;
     }
-    plan->info->idxNum = PLAN_EXTREMES;
-    return true;
+    return any && !loop->counts && plan->info->nConstraint == 0 && plan->info->nOrderBy == 0 &&
+           !plan->table->served->has_states;
+}
+
+static void take_uses(struct plan *plan)
+{
+    const struct columns_loop *loop;
+    bool are_extremes;
+
+    if (!may_combine(plan))
+        return;
+    if (plan->table->columns->planning == PLANNED_TO_ASK) {
+        char text[PLAN_TEXT_MOST];
+
+        mark(plan, text);
+        plan->length = (int)(stpcpy(plan->text, text) - plan->text);
+        return;
+    }
+    loop = find_loop(plan);
+    if (!loop)
+        return;
+    are_extremes = wants_extremes(plan, loop);
+    for (unsigned i = 0; are_extremes && i < plan->table->served->count; i++)
+        if (loop->uses[i])
+            add(plan, '^', (int)i);
+    plan->text[plan->length++] = PLAN_USES;
+    for (unsigned i = 0; i < plan->table->served->count; i++)
+        if (loop->uses[i])
+            add(plan, (char)('@' + loop->uses[i]), (int)i);
+    if (are_extremes)
+        plan->info->idxNum = PLAN_EXTREMES;
 }
 
 static double cost(const struct plan *plan)
@@ -334,13 +393,14 @@ int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     code = count_rows(&plan);
     if (code == SQLITE_OK && take_id(&plan)) {
         plan.text[plan.length++] = '/';
-    } else if (code == SQLITE_OK && !take_extremes(&plan)) {
+    } else if (code == SQLITE_OK) {
         take_conditions(&plan);
         if (can_order(&plan))
             take_limit(&plan);
         take_order(&plan);
         if (is_equality(&plan))
             info->idxNum = PLAN_EQUAL;
+        take_uses(&plan);
     }
     columns_let_go(table->columns);
     return code == SQLITE_OK ? finish(&plan) : code;

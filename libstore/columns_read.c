@@ -31,6 +31,7 @@ struct store_columns *columns_new(struct store *store)
     columns->store = store;
     columns->db = store->db;
     columns->references = 1;
+    columns->weight = 1;
     columns->most_index_bytes = INDEX_BYTES;
     return columns;
 }

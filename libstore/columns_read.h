@@ -84,8 +84,12 @@ struct store_columns {
     sqlite3_stmt *argument; /* what `args` shows of an argument whose value is not in columns */
     bool was_looked;        /* at data_version */
     uint32_t data_version;
-    bool are_current;    /* false: the plain tables answer */
-    bool plans_extremes; /* scans are planned for min() and max() (columns_prepare.c) */
+    bool are_current; /* false: the plain tables answer */
+    /* Combined rows (columns_combine.c): */
+    int planning;                      /* enum planning */
+    const struct columns_loops *loops; /* of the statement that is planned to combine rows */
+    int64_t weight; /* of the current row: for how many rows it is given; else 1 */
+    bool counts;    /* count(*) counts them */
     struct columns_source sources[COLUMNS_TABLES];
     struct columns_names names;
     bool has_names;

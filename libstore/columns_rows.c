@@ -488,7 +488,7 @@ static char *plain_sql(const struct served_table *served, const char *text)
         joint = " AND ";
     }
     joint = " ORDER BY ";
-    for (text++; *text; text += 2, joint = ", ")
+    for (text++; plan_has_key(text); text += 2, joint = ", ")
         sqlite3_str_appendf(sql, "%s\"%w\"%s", joint, served->columns[text[1] - 'A'].name,
                             *text == '-' ? " DESC" : "");
     return sqlite3_str_finish(sql);
@@ -694,7 +694,7 @@ static bool read_keys(struct columns_cursor *cursor, const char *text, struct wa
 {
     const struct columns_vtab *table = cursor_table(cursor);
 
-    for (; *text; text += 2) {
+    for (; plan_has_key(text); text += 2) {
         struct columns_key *key = &wanted->keys[wanted->key_count++];
 
         if (!columns_key_of(table->served, text[1] - 'A', *text == '-', key) ||
@@ -903,7 +903,7 @@ static int start_extremes(struct columns_cursor *cursor, const char *text, bool 
     int code = rows ? SQLITE_OK : SQLITE_NOMEM;
 
     cursor->to = cursor->source->directory.rows;
-    for (; *text && code == SQLITE_OK; text += 2) {
+    for (; plan_has_key(text) && code == SQLITE_OK; text += 2) {
         const struct served_column *column = &served->columns[text[1] - 'A'];
 
         *is_plain |= cursor->source->ranges[column->column].has_reals;
@@ -946,7 +946,7 @@ static int start_states(struct columns_cursor *cursor, int plan, const char *tex
                         sqlite3_value **argv)
 {
     const struct store_columns *columns = cursor_table(cursor)->columns;
-    bool is_ordered = strchr(text, '/')[1] != '\0';
+    bool is_ordered = plan_has_key(strchr(text, '/') + 1);
 
     rows_release(cursor);
     if (is_ordered ? states_can_order(columns) : states_are_there(columns))

@@ -261,7 +261,7 @@ int states_start(struct columns_cursor *cursor, int plan, const char *text, int 
             ask(&asked[p], *text, letter_of(table->parts[p].served, is->column, p == STATES_WAIT));
         values[count++] = argv[i];
     }
-    states->order = text[1];
+    states->order = plan_has_key(text + 1) ? text[1] : '\0';
     return start_parts(cursor, asked, count, values);
 }
 
@@ -318,6 +318,27 @@ static int result_capture(struct store_columns *columns, int64_t utid, sqlite3_c
     if (columns->thread)
         (void)sqlite3_reset(columns->thread);
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+int states_value(struct columns_cursor *cursor, const struct served_column *is, bool *has,
+                 int64_t *out)
+{
+    const struct states_cursor *states = cursor->states;
+    struct columns_cursor *part = states->parts[states->part];
+    bool is_wait = states->part == STATES_WAIT;
+
+    *has = !is_wait;
+    *out = 0;
+    if (is->value == SERVED_STATE && is_wait)
+        return part_value(part, WAIT_STATE, has, out);
+    if (is->value == SERVED_STATE)
+        (void)block_text_number(RUNNING, sizeof RUNNING - 1, out);
+    else if (is->value != SERVED_STATE_CPU)
+        return part_value(part, letter_of(cursor_table(part)->served, is->column, is_wait) - 'A',
+                          has, out);
+    else if (!is_wait)
+        return part_value(part, RUN_CPU, has, out);
+    return SQLITE_OK;
 }
 
 /* A column that both parts have, or a column of the part's own.  */

@@ -219,6 +219,7 @@ int columns_close_cursor(sqlite3_vtab_cursor *base)
     struct columns_cursor *cursor = (struct columns_cursor *)base;
     struct store_columns *columns = cursor_table(cursor)->columns;
 
+    combined_release(cursor);
     rows_release(cursor);
     states_release(cursor);
     (void)sqlite3_finalize(cursor->ends);
@@ -230,17 +231,27 @@ int columns_close_cursor(sqlite3_vtab_cursor *base)
 static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
                   sqlite3_value **argv)
 {
-    return rows_start((struct columns_cursor *)base, plan, text, argc, argv);
+    struct columns_cursor *cursor = (struct columns_cursor *)base;
+
+    if (plan != PLAN_ID && strchr(text, PLAN_USES))
+        return combined_start(cursor, plan, text, argc, argv);
+    if (cursor->combined)
+        combined_stop(cursor);
+    return rows_start(cursor, plan, text, argc, argv);
 }
 
 static int next(sqlite3_vtab_cursor *base)
 {
-    return rows_next((struct columns_cursor *)base);
+    struct columns_cursor *cursor = (struct columns_cursor *)base;
+
+    return cursor->combined ? combined_next(cursor) : rows_next(cursor);
 }
 
 static int at_end(sqlite3_vtab_cursor *base)
 {
-    return ((struct columns_cursor *)base)->at_end;
+    const struct columns_cursor *cursor = (const struct columns_cursor *)base;
+
+    return cursor->combined ? combined_at_end(cursor) : cursor->at_end;
 }
 
 int64_t columns_id_of(const struct columns_cursor *cursor)
@@ -282,7 +293,7 @@ static void result_number(sqlite3_context *context, const struct block *block, u
     sqlite3_result_double(context, real);
 }
 
-static void result_short_text(sqlite3_context *context, int64_t value)
+void columns_result_short_text(sqlite3_context *context, int64_t value)
 {
     char text[BLOCK_TEXT_BYTES];
     unsigned length = block_number_text(value, text);
@@ -291,8 +302,8 @@ static void result_short_text(sqlite3_context *context, int64_t value)
 }
 
 /* Names outlive the statement: they change only while no cursor is open.  */
-static void result_name(sqlite3_context *context, const struct columns_names *names, int which,
-                        int64_t id)
+void columns_result_name(sqlite3_context *context, const struct columns_names *names, int which,
+                         int64_t id)
 {
     if (id > 0 && id <= (int64_t)names->count)
         sqlite3_result_text(context, names->texts[which][id].bytes,
@@ -319,10 +330,10 @@ static int result_other(sqlite3_context *context, struct store_columns *columns,
         result_number(context, block, at);
         break;
     case SERVED_TEXT:
-        result_short_text(context, value);
+        columns_result_short_text(context, value);
         break;
     case SERVED_CATEGORY:
-        result_name(context, &columns->names, COLUMNS_CATEGORY, value);
+        columns_result_name(context, &columns->names, COLUMNS_CATEGORY, value);
         break;
     case SERVED_CAPTURE:
         return result_capture(context, columns, value);
@@ -346,7 +357,7 @@ static int result_of_block(struct columns_cursor *cursor, sqlite3_context *conte
     if (is->value == SERVED_INTEGER && !(block->flags & (BLOCK_ALL_REAL | BLOCK_HAS_REALS)))
         sqlite3_result_int64(context, block_value(block, at));
     else if (is->value == SERVED_NAME)
-        result_name(context, &columns->names, COLUMNS_NAME, block_value(block, at));
+        columns_result_name(context, &columns->names, COLUMNS_NAME, block_value(block, at));
     else
         return result_other(context, columns, is, block, at);
     return SQLITE_OK;
@@ -388,6 +399,8 @@ int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numb
     struct columns_cursor *cursor = (struct columns_cursor *)base;
     const struct served_column *is = &cursor_table(cursor)->served->columns[number];
 
+    if (cursor->combined && combined_is_made(cursor))
+        return combined_column(cursor, context, number);
     if (cursor->integers >> number & 1) {
         const struct block *block = &cursor->blocks[is->column];
         unsigned at = cursor_at(cursor);
@@ -404,8 +417,8 @@ int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numb
 
         cursor->read |= 1u << is->column;
         if (block->bytes && !block_is_null(block, at)) {
-            result_name(context, &cursor_table(cursor)->columns->names, COLUMNS_NAME,
-                        block_value(block, at));
+            columns_result_name(context, &cursor_table(cursor)->columns->names, COLUMNS_NAME,
+                                block_value(block, at));
             return SQLITE_OK;
         }
     }

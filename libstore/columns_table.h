@@ -64,8 +64,29 @@ struct columns_vtab {
  * for each key that rows are ordered by, '+' or '-' and a column.  idxNum is PLAN_ID for one
  * argument that is the id, and PLAN_EQUAL for one that a column of integers equals, without keys.
  * PLAN_EXTREMES has no arguments, and in place of keys a '^' and a column for each one that is
- * used: rows among which the smallest and the largest values of these columns are.  */
+ * used: rows among which the smallest and the largest values of these columns are.
+ *
+ * PLAN_USES may follow: then rows may be combined.  After it, two characters for each column that
+ * is used: '@' + bits of enum column_use, and the column.  */
 enum { PLAN_ROWS, PLAN_ID, PLAN_EQUAL, PLAN_EXTREMES };
+
+#define PLAN_USES      '&'
+#define PLAN_TEXT_MOST 80
+
+/* What a query does with the values of a column, besides conditions that the table takes.  */
+enum column_use {
+    USE_EQUAL = 1, /* the same with all equal values, once or often */
+    USE_SUM = 2,
+    USE_LEAST = 4,
+    USE_MOST = 8,
+};
+
+/* How scans are planned (columns_prepare.c).  */
+enum planning {
+    PLANNED_AS_USUAL,
+    PLANNED_TO_ASK,     /* with PLAN_USES, to find out from the program what the uses are */
+    PLANNED_TO_COMBINE, /* as the uses allow */
+};
 
 int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
 
@@ -129,6 +150,7 @@ struct columns_cursor {
     size_t hint; /* for columns_lower_bound() */
 
     struct states_cursor *states; /* of thread states */
+    struct combined *combined;    /* NULL: no plan has combined rows so far */
 };
 
 static inline struct columns_vtab *cursor_table(const struct columns_cursor *cursor)
@@ -176,6 +198,42 @@ static inline unsigned cursor_at(const struct columns_cursor *cursor)
  * text that looks like a number is one.  */
 bool rows_bounds(char operation, sqlite3_value *value, int64_t *low, int64_t *high);
 
+/* Whether the text of a plan goes on with a key.  */
+static inline bool plan_has_key(const char *text)
+{
+    return *text && *text != PLAN_USES;
+}
+
+/* ---- Combined rows (columns_combine.c) ----
+ *
+ * A query that counts rows, adds up columns of integers, or wants their smallest and largest values
+ * gets the same answer from fewer rows.  Of rows that come one after the other, and are equal in
+ * the columns that it uses in any other way, the first one is given as it is, and then a few rows
+ * in place of all others: together they have their sums and extremes.  The first of these counts
+ * for all others, and the rest for none: see count_rows().
+ *
+ * So no output can be between a row that counts for several and the end of its turn in the loop:
+ * SQLite gives a finished group only when a column has changed.  */
+
+/* Begin to read rows whose plan has uses.  SQLite's code.  */
+int combined_start(struct columns_cursor *cursor, int plan, const char *text, int argc,
+                   sqlite3_value **argv);
+int combined_next(struct columns_cursor *cursor);
+bool combined_at_end(const struct columns_cursor *cursor);
+/* Whether the row is one of those that are given in place of others.  */
+bool combined_is_made(const struct columns_cursor *cursor);
+int combined_column(struct columns_cursor *cursor, sqlite3_context *context, int number);
+/* Rows of the next plan are not combined.  */
+void combined_stop(struct columns_cursor *cursor);
+void combined_release(struct columns_cursor *cursor);
+
+/* Whether columns can have these uses.  */
+bool combined_allows(const struct columns_vtab *table, const uint8_t uses[SERVED_MOST]);
+
+/* Let count(*) on the connection count rows for as many as they are given for.  Returns whether it
+ * does; it cannot begin while a statement runs.  */
+bool combined_count(struct store_columns *columns);
+
 /* ---- Arguments (columns_args.c) ---- */
 
 /* After the range of rows is known.  SQLite's code.  */
@@ -199,6 +257,9 @@ int states_start(struct columns_cursor *cursor, int plan, const char *text, int 
 int states_next(struct columns_cursor *cursor);
 int states_column(struct columns_cursor *cursor, sqlite3_context *context,
                   const struct served_column *is);
+/* A value of the current row as the parts have it: a state is a short text.  SQLite's code.  */
+int states_value(struct columns_cursor *cursor, const struct served_column *is, bool *has,
+                 int64_t *out);
 int64_t states_rowid(const struct columns_cursor *cursor);
 void states_release(struct columns_cursor *cursor);
 
@@ -217,6 +278,10 @@ void small_column(const struct columns_cursor *cursor, sqlite3_context *context,
 int columns_open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out);
 int columns_close_cursor(sqlite3_vtab_cursor *base);
 int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number);
+/* The text of a name, or a short text.  */
+void columns_result_name(sqlite3_context *context, const struct columns_names *names, int which,
+                         int64_t id);
+void columns_result_short_text(sqlite3_context *context, int64_t value);
 int64_t columns_id_of(const struct columns_cursor *cursor);
 
 extern const sqlite3_module columns_module;

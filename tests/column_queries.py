@@ -107,6 +107,14 @@ SUITE = [
     "SELECT a.id, count(*), max(b.id) FROM slice AS a JOIN slice AS b ON b.ts = a.ts WHERE a.id < 300 GROUP BY a.id ORDER BY a.id",
     "SELECT p.id, c.id FROM slice AS p JOIN slice AS c ON c.parent_id = p.id OR c.id = p.parent_id WHERE p.id < 60 ORDER BY 1, 2",
     "SELECT p.id, (SELECT count(*) FROM slice WHERE track_id = p.track_id AND id < p.id), (SELECT name FROM slice WHERE id = p.id + 1) FROM slice AS p WHERE p.id < 60 ORDER BY 1",
+    "SELECT depth, count(*), sum(dur), min(dur), max(dur), max(ts), sum(ts) FROM slice GROUP BY depth ORDER BY depth",
+    "SELECT count(*) FROM (SELECT name, count(*) AS n, sum(dur) FROM slice GROUP BY name) WHERE n > 1",
+    "SELECT name, count(*), (SELECT count(*) FROM slice AS b WHERE b.depth = 0) FROM slice GROUP BY name ORDER BY name",
+    "SELECT name, n, count(*) OVER (ORDER BY name), count(*) OVER () FROM (SELECT name, count(*) AS n FROM slice GROUP BY name) ORDER BY name",
+    "SELECT min(value), max(value), count(*), min(ts) FROM counter", "SELECT typeof(min(value)), typeof(max(value)), track_id FROM counter GROUP BY track_id ORDER BY track_id",
+    "SELECT value, count(*), min(ts) FROM counter GROUP BY value ORDER BY value, 2", "SELECT sum(id), min(id), count(*), max(parent_id), sum(parent_id) FROM slice",
+    "SELECT id, name, max(dur), count(*) FROM slice GROUP BY name ORDER BY name", "SELECT name, count(*), count(name), avg(dur), total(dur), sum(dur * 2) FROM slice GROUP BY name ORDER BY name",
+    "SELECT name, sum(dur) FILTER (WHERE depth = 0), count(*) FILTER (WHERE depth > 0), count(DISTINCT depth) FROM slice GROUP BY name ORDER BY name",
     "SELECT s.id, w.state FROM sched_slice AS s JOIN thread_wait AS w ON w.utid = s.utid AND w.ts = s.ts + s.dur ORDER BY s.id",
 ]
 
@@ -167,7 +175,37 @@ def order(r, table, columns):
     return " ORDER BY " + ", ".join(keys + last)
 
 
+def combined(r):
+    """One that rows can be combined for, most often: it uses columns in sums and extremes, or groups by them."""
+    table = r.choice([t for t in TABLES if t not in ("args", "track", "thread_track")])
+    columns = TABLES[table] + TEXTS.get(table, [])
+    by = r.sample(columns, r.choice([0, 0, 1, 1, 1, 2]))
+    numbers = [c for c in TABLES[table] if c not in by or r.random() < 0.1]
+    values = [f"{r.choice(['sum', 'sum', 'min', 'max'])}({r.choice(numbers)})" for _ in range(r.randrange(0, 5))]
+    if table == "counter" and r.random() < 0.5:
+        values.append(f"{r.choice(['min', 'max'])}(value)")
+    if not values or r.random() < 0.7:
+        values.insert(r.randrange(0, len(values) + 1), "count(*)")
+    others = "" if r.random() < 0.6 else where(r, table)
+    ends = f" GROUP BY {', '.join(by)}" if by else ""
+    if by and r.random() < 0.3:
+        ends += f" HAVING {r.choice(values)} > {r.randrange(0, 9)}"
+    if by and r.random() < 0.5:
+        ends += " ORDER BY " + ", ".join(f"{c} {r.choice(['ASC', 'DESC'])}" for c in by)
+    query = f"SELECT {', '.join(by + values)} FROM {table}{others}{ends}"
+    kind = r.random()
+    if kind < 0.15:
+        return f"SELECT count(*), * FROM ({query}) GROUP BY {', '.join(str(i) for i in range(2, 2 + len(by + values)))} ORDER BY 2"
+    if kind < 0.25 and table in ("slice", "counter"):
+        value = f"sum(s.{r.choice(TABLES['slice'][:-1])})" if table == "slice" else "min(s.value), max(s.value)"
+        return (f"SELECT t.{r.choice(['utid', 'name', 'type', 'id'])}, {value}, count(*), min(s.ts), max(s.id) FROM {table} AS s"
+                f" {r.choice(['JOIN', 'LEFT JOIN', 'CROSS JOIN'])} track AS t ON t.id = s.track_id{where(r, table, 's.')} GROUP BY 1")
+    return query
+
+
 def one(r):
+    if r.random() < 0.4:
+        return combined(r)
     table = r.choice(list(TABLES))
     columns = TABLES[table] + TEXTS.get(table, [])
     kind = r.random()

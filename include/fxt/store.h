@@ -212,11 +212,11 @@ STORE_API enum store_status store_make_columns(struct store *store, bool *out,
                                                struct store_error *error);
 
 /* Prepare the first statement of sql on the connection of store_sqlite(), as sqlite3_prepare_v2()
- * does.  If the store's columns are served, a statement that wants nothing of a table but the
- * smallest and the largest values of columns of integers, by several min() and max(), reads only
- * the blocks that have them.  sql ends with NUL; *rest is set to the next statement.  The caller
- * finalizes *out, which is NULL if there is no statement.  Returns false if SQLite cannot prepare
- * it; the connection has the error.  */
+ * does.  If the store's columns are served, a statement that uses rows of a table, or of each group
+ * of them, only in count(*), and in sum(), min() and max() of columns, is given few rows that have
+ * the same sums and extremes.  Its answer is the same.  sql ends with NUL; *rest is set to the next
+ * statement.  The caller finalizes *out, which is NULL if there is no statement.  Returns false if
+ * SQLite cannot prepare it; the connection has the error.  */
 STORE_API bool store_prepare(struct store *store, const char *sql, struct sqlite3_stmt **out,
                              const char **rest);
 

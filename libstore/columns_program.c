@@ -1,0 +1,346 @@
+/* What SQLite's program of a statement does with the rows of a scan.
+ *
+ * Rows may be combined in a loop that
+ *
+ *     VFilter, then instructions, then VNext back to the first of them
+ *
+ * is, if each instruction belongs to the list below, jumps go forward and stay in the loop (but for
+ * calls of the subroutine that gives a finished group), and values of columns go only into
+ *
+ *     VColumn, AggStep sum(1)
+ *     VColumn, CollSeq, AggStep min(1) or max(1)
+ *
+ * or are compared or copied; then rows with equal values of these columns do the same.  A loop of
+ * another form, also of another version of SQLite, is not right, and its rows are given one by
+ * one.  */
+#include "libstore/columns_program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+#define REGISTERS_MOST 64 /* that values of sums are in, in one loop */
+
+/* ---- Instructions ---- */
+
+enum operation {
+    OTHER,
+    FILTER,
+    NEXT,
+    VALUE,       /* of a virtual table */
+    OTHER_VALUE, /* of a table that does not move meanwhile */
+    STEP,
+    COLLATION,
+    COMPARE,
+    COPY,        /* p1 and the p3 registers after it */
+    MOVE,        /* p3 registers from p1 on */
+    COPY_ONE,    /* p1 */
+    CALL,        /* reads nothing here */
+    CALL_IF,     /* the same, if p1 */
+    THREE_JUMPS, /* p1, p2 and p3 */
+    JUMP,        /* to p2, if p1 and p3 */
+    CONSTANT,
+};
+
+static const struct {
+    const char *name;
+    enum operation operation;
+} operations[] = {
+    { "VFilter", FILTER },
+    { "VNext", NEXT },
+    { "VColumn", VALUE },
+    { "AggStep", STEP },
+    { "CollSeq", COLLATION },
+    { "Compare", COMPARE },
+    { "Copy", COPY },
+    { "Move", MOVE },
+    { "SCopy", COPY_ONE },
+    { "Gosub", CALL },
+    { "IfPos", CALL_IF },
+    { "Jump", THREE_JUMPS },
+    { "Eq", JUMP },
+    { "Ne", JUMP },
+    { "Lt", JUMP },
+    { "Le", JUMP },
+    { "Gt", JUMP },
+    { "Ge", JUMP },
+    { "If", JUMP },
+    { "IfNot", JUMP },
+    { "IsNull", JUMP },
+    { "NotNull", JUMP },
+    { "Integer", CONSTANT },
+    { "Int64", CONSTANT },
+    { "Column", OTHER_VALUE },
+    { "Rowid", OTHER_VALUE },
+    { "Real", CONSTANT },
+    { "String8", CONSTANT },
+    { "Null", CONSTANT },
+    { "Noop", CONSTANT },
+};
+
+struct instruction {
+    enum operation operation;
+    int p1, p2, p3;
+    char *detail; /* p4, in the bytes of the program */
+};
+
+struct program {
+    struct instruction *items;
+    size_t count, capacity;
+};
+
+static enum operation operation_of(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof operations / sizeof *operations; i++)
+        if (strcmp(operations[i].name, name) == 0)
+            return operations[i].operation;
+    return OTHER;
+}
+
+static int add(struct program *program, sqlite3_stmt *row)
+{
+    const char *detail = (const char *)sqlite3_column_text(row, 5);
+    struct instruction *item;
+
+    if (!base_make_room(&program->items, &program->capacity, program->count + 1,
+                        sizeof *program->items))
+        return SQLITE_NOMEM;
+    item = &program->items[program->count++];
+    *item = (struct instruction){
+        .operation = operation_of((const char *)sqlite3_column_text(row, 1)),
+        .p1 = sqlite3_column_int(row, 2),
+        .p2 = sqlite3_column_int(row, 3),
+        .p3 = sqlite3_column_int(row, 4),
+        .detail = strdup(detail ? detail : ""),
+    };
+    return item->detail ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+static void release(struct program *program)
+{
+    for (size_t i = 0; i < program->count; i++)
+        free(program->items[i].detail);
+    free(program->items);
+}
+
+static int read_program(sqlite3 *db, const char *sql, int length, struct program *program)
+{
+    char *text = sqlite3_mprintf("EXPLAIN %.*s", length, sql);
+    sqlite3_stmt *rows = NULL;
+    int code = text ? sqlite3_prepare_v2(db, text, -1, &rows, NULL) : SQLITE_NOMEM;
+
+    while (code == SQLITE_OK && (code = sqlite3_step(rows)) == SQLITE_ROW)
+        code = add(program, rows);
+    (void)sqlite3_finalize(rows);
+    sqlite3_free(text);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* ---- A loop ---- */
+
+/* Instructions from `from` to before `end`, which is VNext.  */
+struct body {
+    const struct program *program;
+    int cursor;
+    size_t from, end;
+    struct columns_loop *loop;
+    int sums[REGISTERS_MOST]; /* registers that have values of sums or extremes */
+    unsigned sum_count;
+    bool is_wrong;
+};
+
+static bool is_within(const struct body *body, size_t at, int target)
+{
+    return target > 0 && (size_t)target > at && (size_t)target <= body->end;
+}
+
+static bool jumps_well(const struct body *body, size_t at)
+{
+    const struct instruction *is = &body->program->items[at];
+
+    if (is->operation == THREE_JUMPS)
+        return is_within(body, at, is->p1) && is_within(body, at, is->p2) &&
+               is_within(body, at, is->p3);
+    return is->operation != JUMP || is_within(body, at, is->p2);
+}
+
+static bool is_among(int number, int first, int count)
+{
+    return number >= first && number - first < count;
+}
+
+/* Whether an instruction that is none of STEP and VALUE reads a register.  */
+static bool reads(const struct instruction *is, int number)
+{
+    switch (is->operation) {
+    case COMPARE:
+        return is_among(number, is->p1, is->p3) || is_among(number, is->p2, is->p3);
+    case COPY:
+        return is_among(number, is->p1, is->p3 + 1);
+    case MOVE:
+        return is_among(number, is->p1, is->p3);
+    case COPY_ONE:
+    case CALL_IF:
+        return number == is->p1;
+    case JUMP:
+        return number == is->p1 || number == is->p3;
+    default:
+        return false;
+    }
+}
+
+/* What the aggregate function does with the value that the instruction before it has read.  */
+static unsigned use_of(const struct body *body, size_t at, size_t *step)
+{
+    const struct instruction *items = body->program->items;
+
+    *step = at + 1;
+    if (items[*step].operation == COLLATION)
+        ++*step;
+    if (*step >= body->end || items[*step].operation != STEP || items[*step].p1 != 0 ||
+        items[*step].p2 != items[at].p3)
+        return USE_EQUAL;
+    if (*step == at + 1)
+        return strcmp(items[*step].detail, "sum(1)") == 0 ? USE_SUM : USE_EQUAL;
+    if (strcmp(items[*step].detail, "min(1)") == 0)
+        return USE_LEAST;
+    return strcmp(items[*step].detail, "max(1)") == 0 ? USE_MOST : USE_EQUAL;
+}
+
+static void forget_sum(struct body *body, int number)
+{
+    for (unsigned i = 0; i < body->sum_count; i++)
+        if (body->sums[i] == number)
+            body->sums[i--] = body->sums[--body->sum_count];
+}
+
+/* A value of the loop's own table.  Returns the last instruction of what is done with it.  */
+static size_t take_value(struct body *body, size_t at)
+{
+    const struct instruction *is = &body->program->items[at];
+    size_t step;
+    unsigned use = use_of(body, at, &step);
+
+    forget_sum(body, is->p3);
+    if (is->p2 < 0 || is->p2 >= SERVED_MOST) {
+        body->is_wrong = true;
+        return at;
+    }
+    body->loop->uses[is->p2] |= (uint8_t)use;
+    if (use == USE_EQUAL)
+        return at;
+    if (body->sum_count == REGISTERS_MOST)
+        body->is_wrong = true;
+    else
+        body->sums[body->sum_count++] = is->p3;
+    return step;
+}
+
+/* An instruction that is no value of the loop's table.  */
+static void check(struct body *body, size_t at)
+{
+    const struct instruction *is = &body->program->items[at];
+
+    switch (is->operation) {
+    case VALUE: /* of another table, which does not move meanwhile */
+        forget_sum(body, is->p3);
+        break;
+    case OTHER_VALUE:
+        body->is_wrong |= is->p1 == body->cursor;
+        break;
+    case STEP:
+        body->loop->counts = true;
+        body->is_wrong |= is->p1 != 0 || strcmp(is->detail, "count(0)") != 0;
+        break;
+    case OTHER:
+    case FILTER:
+    case NEXT:
+        body->is_wrong = true;
+        break;
+    default:
+        body->is_wrong |= !jumps_well(body, at);
+        for (unsigned i = 0; i < body->sum_count; i++)
+            body->is_wrong |= reads(is, body->sums[i]);
+        break;
+    }
+}
+
+/* The loop may begin again with the registers that it left, so it is looked at twice.  */
+static void check_body(struct body *body)
+{
+    const struct instruction *items = body->program->items;
+
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t i = body->from; i < body->end && !body->is_wrong; i++)
+            if (items[i].operation == VALUE && items[i].p1 == body->cursor)
+                i = take_value(body, i);
+            else
+                check(body, i);
+}
+
+/* The loop that the VFilter begins.  */
+static void check_loop(const struct program *program, size_t at, struct columns_loop *loop)
+{
+    const struct instruction *items = program->items;
+    struct body body = {
+        .program = program, .cursor = items[at].p1, .from = at + 1, .end = at + 1, .loop = loop
+    };
+
+    while (body.end < program->count &&
+           !(items[body.end].operation == NEXT && items[body.end].p1 == body.cursor))
+        body.end++;
+    if (body.end == program->count || items[body.end].p2 != (int)body.from)
+        return;
+    check_body(&body);
+    loop->is_right = !body.is_wrong;
+}
+
+/* ---- The loops of a program ---- */
+
+/* Loops of one plan do the same, or none of them is right.  */
+static void merge(struct columns_loops *loops, const struct columns_loop *loop)
+{
+    struct columns_loop *same = columns_find_loop(loops, loop->plan);
+
+    if (!same) {
+        loops->items[loops->count++] = *loop;
+        return;
+    }
+    same->is_right = same->is_right && loop->is_right;
+    same->counts = same->counts || loop->counts;
+    for (unsigned i = 0; i < SERVED_MOST; i++)
+        same->uses[i] |= loop->uses[i];
+}
+
+struct columns_loop *columns_find_loop(struct columns_loops *loops, const char *plan)
+{
+    for (unsigned i = 0; i < loops->count; i++)
+        if (strcmp(loops->items[i].plan, plan) == 0)
+            return &loops->items[i];
+    return NULL;
+}
+
+int columns_read_loops(sqlite3 *db, const char *sql, int length, struct columns_loops *loops)
+{
+    struct program program = { .count = 0 };
+    int code = read_program(db, sql, length, &program);
+
+    loops->count = 0;
+    for (size_t i = 0; i < program.count && code == SQLITE_OK; i++) {
+        struct columns_loop loop = { .is_right = false };
+        const char *plan = program.items[i].detail;
+
+        if (program.items[i].operation != FILTER || !strchr(plan, PLAN_USES))
+            continue;
+        if (loops->count == LOOPS_MOST || strlen(plan) >= sizeof loop.plan) {
+            code = SQLITE_FULL;
+            break;
+        }
+        (void)stpcpy(loop.plan, plan);
+        check_loop(&program, i, &loop);
+        merge(loops, &loop);
+    }
+    release(&program);
+    return code;
+}

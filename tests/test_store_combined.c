@@ -1,0 +1,202 @@
+/* Combined rows: the answers of the plain tables, in steps that grow with the groups and not with
+ * the rows.  */
+#include <check.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libstore/columns_read.h"
+#include "tests/support/stores.h"
+
+/* Slices in five groups of blocks: names in runs and one by one, two of them the same text in
+ * different categories; durations of both signs; parents that are NULL in runs.  Counters with
+ * reals, one of which is equal to an integer.  Sampled threads.  */
+#define ROWS "20000"
+static const char fill[] =
+    "BEGIN;"
+    "INSERT INTO capture (id, hash, name, format, size_bytes, record_count, first_sample_id, "
+    "sample_count, samples_ordered, first_slice_id, slice_count, first_sched_id, sched_count) "
+    "VALUES (1, x'00', 'made', 'fxt', 0, 0, 1, 0, 1, 1, " ROWS ", 1, 0);"
+    "INSERT INTO process (id, capture_id, koid) VALUES (1, 1, 1);"
+    "INSERT INTO thread (id, upid, koid) VALUES (1, 1, 1), (2, 1, 2);"
+    "INSERT INTO track (id, capture_id, type, name, utid) VALUES (1, 1, 'thread', 'x', 1), "
+    "(2, 1, 'thread', 'y', 2), (3, 1, 'counter', 'z', NULL);"
+    "INSERT INTO event_name (id, category, name) VALUES (1, 'c', 'b'), (2, 'c', 'a'), "
+    "(3, 'd', 'b');"
+    "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < " ROWS ") "
+    "INSERT INTO slice_data (id, ts, dur, track_id, name_id, depth, parent_id, instant, async_id, "
+    "scope) SELECT i, 1000 * i - 1999 * (i % 7), i * 7919 % 20011 - 5000, 1 + i % 3 / 2, 1 + i % "
+    "3, "
+    "i / 1000 % 4, nullif(i / 500 * 2, 10), 0, iif(i < 3, 9223372036854775807, i), "
+    "iif(i % 2, 9223372036854775807, -9223372036854775807) FROM n;"
+    "INSERT INTO counter (id, ts, track_id, value) SELECT id, ts, 3, iif(id % 5, id % 700, id / "
+    "2.0) FROM slice_data;"
+    "INSERT INTO sched_slice (id, ts, dur, cpu, utid, end_state, priority) SELECT id, ts, "
+    "abs(dur), "
+    "id % 2, id % 3, iif(id % 4, 'S', 'R'), nullif(id / 900, 5) FROM slice_data;"
+    "INSERT INTO thread_wait (id, ts, dur, utid, state, waker_utid) SELECT id, ts + 5, 7, 1 + id % "
+    "2, iif(id % 4, 'S', 'R'), NULL FROM slice_data WHERE id < 9000;"
+    "COMMIT";
+
+static void make(void)
+{
+    struct store *store = new_store("s");
+    struct store_error error = { .message = "" };
+    char *message = NULL;
+    sqlite3 *db = NULL;
+
+    ck_assert_int_eq(store_publish(store, &error), STORE_OK);
+    store_close(store);
+    ck_assert_int_eq(sqlite3_open("s", &db), SQLITE_OK);
+    ck_assert_msg(sqlite3_exec(db, fill, NULL, NULL, &message) == SQLITE_OK, "%s", message);
+    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
+    store = reopen_store("s", STORE_APPEND);
+    ck_assert_int_eq(store_make_columns(store, NULL, &error), STORE_OK);
+    store_close(store);
+}
+
+static struct store *open_served(void)
+{
+    struct store *store = reopen_store("s", STORE_READ);
+
+    ck_assert_int_eq(store_serve_columns(store, NULL), STORE_OK);
+    ck_assert_int_eq(
+        row_number(store, "SELECT count(*) FROM temp.sqlite_schema WHERE name = 'slice'"), 1);
+    return store;
+}
+
+/* Rows and types, and the error at the end, as text, and how many steps SQLite took.  */
+static int run(sqlite3_stmt *statement, char text[8192])
+{
+    size_t used = 0;
+    int code;
+
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW)
+        for (int i = 0; i < sqlite3_column_count(statement) && used < 8192; i++) {
+            const char *value = (const char *)sqlite3_column_text(statement, i);
+
+            used += (size_t)snprintf(text + used, 8192 - used, "%d %s;",
+                                     sqlite3_column_type(statement, i), value ? value : "NULL");
+        }
+    ck_assert_uint_lt(used, 8100);
+    (void)snprintf(text + used, 8192 - used, "%s",
+                   code == SQLITE_DONE ? "" : sqlite3_errmsg(sqlite3_db_handle(statement)));
+    return sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 0);
+}
+
+static int ask(struct store *store, const char *sql, char text[8192])
+{
+    sqlite3_stmt *statement = NULL;
+    const char *rest = NULL;
+    int steps;
+
+    ck_assert_msg(store_prepare(store, sql, &statement, &rest), "%s: %s", sql,
+                  sqlite3_errmsg(store_sqlite(store)));
+    ck_assert_str_eq(rest, "");
+    steps = run(statement, text);
+    (void)sqlite3_finalize(statement);
+    return steps;
+}
+
+/* A scan takes more steps than there are rows.  */
+static const struct {
+    const char *sql;
+    int most; /* steps; 0: rows are given one by one */
+} questions[] = {
+    { "SELECT count(*) FROM slice", 100 },
+    { "SELECT sum(dur) FROM slice", 100 },
+    { "SELECT count(*), sum(dur), sum(ts) FROM slices", 100 },
+    { "SELECT sum(parent_id), count(*), min(parent_id), max(parent_id) FROM slice", 0 },
+    { "SELECT count(*), sum(dur), max(dur) FROM slice WHERE ts > 5000000 AND ts < 9e6", 10000 },
+    { "SELECT count(*), sum(dur) FROM slice WHERE dur > 0 AND depth = 2", 100 },
+    { "SELECT count(*) FROM slice WHERE dur > 1e9", 100 },
+    { "SELECT name, count(*), sum(dur) FROM slice GROUP BY name ORDER BY name", 300 },
+    { "SELECT name, count(*), sum(dur) FROM slice GROUP BY name ORDER BY name DESC", 300 },
+    { "SELECT category, count(*) FROM slice GROUP BY category", 300 },
+    { "SELECT depth, min(ts), max(dur) FROM slice GROUP BY depth", 300 },
+    { "SELECT parent_id, count(*), sum(dur) FROM slice GROUP BY parent_id LIMIT 9", 400 },
+    { "SELECT depth, count(*) FROM slice GROUP BY depth HAVING count(*) > 5000", 300 },
+    { "SELECT name, count(*) FROM slice WHERE name = 'b' GROUP BY name", 200 },
+    { "SELECT count(*) FROM slice WHERE name IN ('b', 'x') AND depth > 1", 0 },
+    { "SELECT utid, count(*), sum(s.dur) FROM slice AS s JOIN thread_track AS t ON t.id = "
+      "s.track_id GROUP BY t.utid ORDER BY 1",
+      400 },
+    { "SELECT t.name, count(*), min(c.value), max(c.value) FROM counter AS c JOIN counter_track AS "
+      "t ON t.id = c.track_id GROUP BY t.name ORDER BY t.name",
+      300 },
+    { "SELECT min(value), max(value), count(*) FROM counter", 100 },
+    { "SELECT state, count(*), sum(dur) FROM thread_state GROUP BY state ORDER BY state", 400 },
+    { "SELECT count(*), sum(dur), min(cpu), max(cpu) FROM thread_state WHERE utid = 2", 100 },
+    { "SELECT cpu, count(*), sum(dur) FROM sched_slice GROUP BY cpu", 300 },
+    { "SELECT priority, count(*), max(dur) FROM sched_slice GROUP BY priority LIMIT 8", 600 },
+    { "SELECT end_state, count(*) FROM sched GROUP BY end_state ORDER BY end_state DESC", 300 },
+    { "SELECT name, id, count(*) FROM slice GROUP BY name", 0 },
+    { "SELECT count(*) FROM (SELECT name, count(*) AS n FROM slice GROUP BY name) WHERE n > 1",
+      300 },
+    { "SELECT name, n, count(*) OVER (ORDER BY name), count(*) OVER (ORDER BY n ROWS 1 PRECEDING) "
+      "FROM (SELECT name, count(*) AS n FROM slice GROUP BY name) ORDER BY name",
+      1000 },
+    { "SELECT name, count(*), (SELECT count(*) FROM sched_slice WHERE cpu = depth) FROM slice "
+      "GROUP "
+      "BY name",
+      0 },
+    { "SELECT count(*), (SELECT sum(dur) FROM sched_slice), (SELECT max(id) FROM thread_wait) FROM "
+      "slice UNION ALL SELECT count(*), 2, 3 FROM thread_wait",
+      300 },
+    /* Sums of values of both signs that may be too large, and one that is.  */
+    { "SELECT count(*), sum(scope) FROM slice_data", 0 },
+    { "SELECT sum(async_id) FROM slice_data", 200 },
+    { "SELECT sum(async_id) FROM slice_data WHERE id > 1", 200 },
+    /* These want more than sums and extremes, or not of integers.  */
+    { "SELECT count(name) FROM slice", 0 },
+    { "SELECT avg(dur), total(dur) FROM slice", 0 },
+    { "SELECT sum(dur + 1) FROM slice", 0 },
+    { "SELECT sum(value) FROM counter", 0 },
+    { "SELECT sum(1), count(*) FROM slice", 0 },
+    { "SELECT count(DISTINCT depth), sum(DISTINCT depth) FROM slice", 0 },
+    { "SELECT count(*) FILTER (WHERE depth = 1), sum(dur) FROM slice", 400 },
+    { "SELECT count(*) FILTER (WHERE dur > 0), sum(dur) FROM slice", 0 },
+    { "SELECT id, dur, max(ts) FROM slice GROUP BY name", 0 },
+    { "SELECT dur, count(*), sum(dur) FROM slice GROUP BY dur LIMIT 3", 300 },
+    { "SELECT depth, count(*), sum(depth) FROM slice GROUP BY depth", 0 },
+    { "SELECT min(name), max(name), count(*) FROM slice", 0 },
+    { "SELECT count(*) FROM slice WHERE dur % 2 = 0", 0 },
+    { "SELECT sum(s.dur), sum(t.utid) FROM slice AS s JOIN track AS t ON t.id = s.track_id", 0 },
+    { "SELECT group_concat(n) FROM (SELECT count(*) AS n FROM slice GROUP BY depth)", 300 },
+};
+
+START_TEST(takes_few_steps_for_sums_and_extremes)
+{
+    char expected[8192], text[8192];
+    struct store *plain, *served;
+    int steps;
+
+    make();
+    plain = reopen_store("s", STORE_READ);
+    served = open_served();
+    (void)ask(plain, questions[_i].sql, expected);
+    steps = ask(served, questions[_i].sql, text);
+    ck_assert_str_eq(text, expected);
+    if (questions[_i].most > 0)
+        ck_assert_msg(steps < questions[_i].most, "%d steps: %s", steps, questions[_i].sql);
+    store_close(plain);
+    store_close(served);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("store_combined");
+    TCase *combined = tcase_create("combined");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_checked_fixture(combined, enter_folder, leave_folder);
+    tcase_add_loop_test(combined, takes_few_steps_for_sums_and_extremes, 0,
+                        (int)(sizeof questions / sizeof *questions));
+    suite_add_tcase(suite, combined);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
