@@ -3,18 +3,21 @@
  *
  * The child may have been taken over by the file that it read, so every number is checked: counts
  * against the bytes that follow, numbers of entries and rows, addresses against the object's code,
- * parents before what was inlined into them.  */
+ * parents before what was inlined into them, and how deeply entries are nested.  */
 #include "libsymbolize/fallback.h"
 #include "libsymbolize/symbolize_internal.h"
 
 #include <stdlib.h>
 
 enum {
-    ENTRY_BYTES = 50, /* at least, */
+    ENTRY_BYTES = 46, /* at least, */
     RANGE_BYTES = 20, /* exactly, */
     FILE_BYTES = 9,   /* at least, */
     ROW_BYTES = 20,   /* and exactly */
     SEQUENCE_BYTES = 24,
+
+    DEPTH_MAX = 512, /* nesting of DIEs, as the other readers have it: bounds the frames of an
+                      * address */
 };
 
 /* Offset of no DIE.  */
@@ -114,7 +117,9 @@ static enum sym_status read_entry(struct parser *parser, size_t index)
     scope->call_line = read_u32(parser);
     scope->call_column = read_u32(parser);
     scope->parent = SYM_NO_VALUE;
-    if (entry->parent != SYM_NO_VALUE && entry->parent >= index)
+    if (entry->depth > DEPTH_MAX ||
+        (entry->parent != SYM_NO_VALUE &&
+         (entry->parent >= index || entry->depth <= parser->entries[entry->parent].depth)))
         return SYM_MALFORMED;
     return read_name(parser, scope);
 }

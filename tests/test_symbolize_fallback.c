@@ -7,6 +7,7 @@
 #include "libsymbolize/oracle.h"
 #include "libsymbolize/symbolize_internal.h"
 #include "tests/support/allocation.h"
+#include "tests/support/fallback_parts.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/symbolize_build.h"
 
@@ -506,30 +507,6 @@ static void release_answer(struct answered *answered)
     sym_session_close(answered->session);
 }
 
-/* What everything that uses a unit relies on.  */
-static void check_parts(const struct sym_fallback_parts *parts)
-{
-    const struct sym_scopes *scopes = &parts->scopes;
-    const struct sym_lines *lines = &parts->lines;
-
-    for (size_t i = 0; i < scopes->count; i++) {
-        uint32_t parent = scopes->items[i].parent;
-        ck_assert(i < scopes->function_count ? parent == SYM_NO_VALUE : parent < i);
-    }
-    for (size_t i = 0; i < scopes->segments.count; i++) {
-        uint32_t value = scopes->segments.items[i].value;
-        ck_assert(value == SYM_NO_VALUE || value < scopes->function_count);
-    }
-    for (size_t i = 0; i < scopes->inlined.count; i++) {
-        uint32_t value = scopes->inlined.items[i].value;
-        ck_assert(value == SYM_NO_VALUE || value < scopes->count);
-    }
-    for (size_t i = 0; i < lines->sequence_count; i++) {
-        const struct sym_sequence *sequence = &lines->sequences[i];
-        ck_assert(sequence->count > 0 && sequence->first + sequence->count <= lines->row_count);
-    }
-}
-
 static enum sym_status read_answer(const struct answered *answered, const uint8_t *bytes,
                                    size_t size)
 {
@@ -540,8 +517,8 @@ static enum sym_status read_answer(const struct answered *answered, const uint8_
     memcpy(copy, bytes, size);
     enum sym_status status = sym_fallback_read(answered->dwarf, answered->unit,
                                                (struct sym_bytes){ copy, size }, &parts);
-    if (!status)
-        check_parts(&parts);
+    const char *fault = status ? NULL : fallback_parts_fault(answered->dwarf, &parts);
+    ck_assert_msg(!fault, "%s", fault ? fault : "");
     sym_fallback_release(&parts);
     free(copy);
     return status;
@@ -579,6 +556,56 @@ START_TEST(an_answer_of_any_bytes_does_no_harm)
         bytes[i] = before;
     }
     ck_assert_uint_gt(refused, answered.answer.size);
+    release_answer(&answered);
+}
+END_TEST
+
+static void put_u32(uint8_t *bytes, size_t *at, uint32_t number)
+{
+    for (int i = 0; i < 4; i++)
+        bytes[(*at)++] = (uint8_t)(number >> 8 * i);
+}
+
+/* Makes an answer of count entries, each inlined into the one before it, one depth further down,
+ * and all around the same address.  Returns its size.  */
+static size_t nest(uint8_t *bytes, uint32_t count)
+{
+    size_t at = 0;
+
+    memset(bytes, 0, 16 + 66 * (size_t)count + 4);
+    put_u32(bytes, &at, SYM_FALLBACK_MARK);
+    put_u32(bytes, &at, SYM_PART_FUNCTIONS);
+    put_u32(bytes, &at, count);
+    put_u32(bytes, &at, count);
+    for (uint32_t i = 0; i < count; i++) {
+        put_u32(bytes, &at, i - 1); /* its parent */
+        put_u32(bytes, &at, i + 1); /* its depth */
+        at += 38;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        put_u32(bytes, &at, i);
+        put_u32(bytes, &at, 0x1000);
+        at += 4;
+        put_u32(bytes, &at, 0x1010);
+        at += 4;
+    }
+    put_u32(bytes, &at, SYM_FALLBACK_MARK);
+    return at;
+}
+
+/* An address has a frame for each of them.  */
+START_TEST(an_answer_may_nest_as_deeply_as_the_decoder)
+{
+    static uint8_t bytes[64 << 10];
+    struct answered answered;
+
+    get_answer(&answered);
+    ck_assert_int_eq(read_answer(&answered, bytes, nest(bytes, 512)), SYM_OK);
+    ck_assert_int_eq(read_answer(&answered, bytes, nest(bytes, 513)), SYM_MALFORMED);
+    size_t size = nest(bytes, 2);
+    ck_assert_uint_eq(bytes[16 + 46 + 4], 2); /* the second one's depth is that of the first */
+    bytes[16 + 46 + 4] = 1;
+    ck_assert_int_eq(read_answer(&answered, bytes, size), SYM_MALFORMED);
     release_answer(&answered);
 }
 END_TEST
@@ -668,6 +695,7 @@ int main(void)
     tcase_add_test(tcase, answers_do_not_depend_on_threads);
     tcase_add_test(tcase, an_answer_is_complete_or_refused);
     tcase_add_test(tcase, an_answer_of_any_bytes_does_no_harm);
+    tcase_add_test(tcase, an_answer_may_nest_as_deeply_as_the_decoder);
     tcase_add_loop_test(tcase, reports_every_failed_allocation, 0, 2);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
