@@ -433,6 +433,8 @@ $(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,base perf ptlist $(f
 
 # Steps that are decoded in two ways.
 $(O)/tests/fuzz/fuzz_insn: $(O)/tests/support/step_digest.o
+# What holds for an answer that was accepted.
+$(O)/tests/fuzz/fuzz_symbolize_fallback: $(O)/tests/support/fallback_parts.o
 # The manager's side of what a provider may send.
 $(O)/tests/fuzz/fuzz_trace_transfer: $(O)/sampler-capture/trace/transfer.o
 $(O)/tests/fuzz/fuzz_trace_manager: $(addprefix $(O)/sampler-capture/trace/,channel.o manager.o transfer.o)

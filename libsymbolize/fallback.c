@@ -99,24 +99,30 @@ static void count_unit(struct sym_fallback *fallback, const struct sym_unit *uni
                        only_lines ? ".debug_line" : ".debug_info");
 }
 
+enum sym_status sym_fallback_use(struct sym_dwarf *dwarf, struct sym_unit *unit,
+                                 struct sym_bytes answer)
+{
+    struct sym_fallback_parts parts;
+    enum sym_status status = sym_fallback_read(dwarf, unit, answer, &parts);
+
+    if (!status)
+        take_better(unit, &parts);
+    sym_fallback_release(&parts);
+    return status;
+}
+
 static enum sym_status ask(struct sym_dwarf *dwarf, struct sym_unit *unit)
 {
     struct sym_fallback *fallback = &dwarf->fallback;
     struct sym_fallback_job job = { .dwarf = dwarf, .unit = unit, .parts = unit->refused };
     struct sym_fallback_limits limits = limits_of(fallback);
     struct sym_fallback_answer answer;
-    struct sym_fallback_parts parts;
     enum sym_status status = sym_fallback_run(
         fallback->child ? fallback->child : sym_fallback_write, &job, &limits, &answer);
 
     fallback->spent_ms += answer.cost_ms;
-    if (!status) {
-        status = sym_fallback_read(dwarf, unit, (struct sym_bytes){ answer.bytes, answer.size },
-                                   &parts);
-        if (!status)
-            take_better(unit, &parts);
-        sym_fallback_release(&parts);
-    }
+    if (!status)
+        status = sym_fallback_use(dwarf, unit, (struct sym_bytes){ answer.bytes, answer.size });
     base_free(answer.bytes);
     return status == SYM_NO_MEMORY ? status : SYM_OK;
 }

@@ -70,6 +70,11 @@ enum {
     SYM_FALLBACK_UNIT_CPU_SECONDS = 10,  /* for one */
 };
 
+/* Checks an answer for a decoded unit and takes from it the parts that the decoder refused, if they
+ * are better.  SYM_OK, whether that was of use or not, SYM_MALFORMED or SYM_NO_MEMORY.  */
+enum sym_status sym_fallback_use(struct sym_dwarf *dwarf, struct sym_unit *unit,
+                                 struct sym_bytes answer);
+
 /* Reads what the decoder refused of a decoded unit, once, as long as the object's budget lasts.
  * Only where answers are given: names are made.  SYM_OK, whether that was of use or not, or
  * SYM_NO_MEMORY.  */
