@@ -14,7 +14,6 @@ struct quest {
     enum sym_trail_place place;
     sym_fits_fn fits;
     void *context;
-    const char *misfit;       /* what is wrong with a file that does not fit */
     bool is_package;          /* that is looked for: it may have any name */
     struct sym_object *found; /* NULL while none is */
     const char *problem;      /* interned: the first file that was there and is not used, and why */
@@ -38,10 +37,11 @@ static enum sym_status refuse(struct quest *quest, const char *path, const char 
 /* Takes object, the file at path, if it fits.  */
 static enum sym_status judge(struct quest *quest, const char *path, struct sym_object *object)
 {
-    enum sym_status status;
+    const char *misfit = quest->fits ? quest->fits(quest->context, object) : NULL;
 
-    if (quest->fits && !quest->fits(quest->context, object)) {
-        status = refuse(quest, path, quest->misfit);
+    if (misfit) {
+        enum sym_status status = refuse(quest, path, misfit);
+
         sym_object_free(object);
         return status;
     }
@@ -198,8 +198,7 @@ enum sym_status sym_find_dwo(struct sym_module *module, const char *comp_dir, co
                            .kind = SYM_OBJECT_SPLIT,
                            .place = SYM_PLACE_SPLIT,
                            .fits = fits,
-                           .context = context,
-                           .misfit = "the file was built at another time" };
+                           .context = context };
     enum sym_status status = try_sources(&quest, dwo_name);
 
     if (!status && !quest.found && (dwo_name[0] == '/' || comp_dir[0]))
@@ -230,7 +229,6 @@ enum sym_status sym_find_dwp(struct sym_module *module, sym_fits_fn fits, void *
                            .place = SYM_PLACE_SPLIT,
                            .fits = fits,
                            .context = context,
-                           .misfit = "the package has none of its units",
                            .is_package = true };
     const struct sym_object *named = module->code ? module->code : module->debug;
 
@@ -305,9 +303,8 @@ static enum sym_status read_link(struct sym_object *object, struct link *link)
     return SYM_NOT_FOUND;
 }
 
-static bool is_linked(void *context, struct sym_object *object)
+static bool is_linked(const struct link *link, struct sym_object *object)
 {
-    const struct link *link = context;
     struct sym_bytes bytes;
     struct link own;
     bool supplementary;
@@ -318,6 +315,11 @@ static bool is_linked(void *context, struct sym_object *object)
     return sym_object_section(object, SYM_SECTION_SUP, &bytes, NULL) == SYM_OK &&
            read_sup(object, bytes, &supplementary, &own) && supplementary &&
            own.id.size == link->id.size && memcmp(own.id.data, link->id.data, link->id.size) == 0;
+}
+
+static const char *fits_link(void *context, struct sym_object *object)
+{
+    return is_linked(context, object) ? NULL : "the file belongs to another build";
 }
 
 /* A file that the user named, if it is the one; others are no candidates, and not refused.  */
@@ -386,9 +388,8 @@ enum sym_status sym_find_alt(struct sym_module *module, struct sym_object **out,
     struct quest quest = { .module = module,
                            .kind = SYM_OBJECT_ALT,
                            .place = SYM_PLACE_ALT,
-                           .fits = is_linked,
-                           .context = &link,
-                           .misfit = "the file belongs to another build" };
+                           .fits = fits_link,
+                           .context = &link };
     char *directory;
     enum sym_status status = module->debug ? read_link(module->debug, &link) : SYM_NOT_FOUND;
 

@@ -297,9 +297,9 @@ struct sym_decoder {
  * SYM_NOT_FOUND (error says why) or SYM_NO_MEMORY.  */
 struct sym_finder {
     enum sym_status (*dwo)(void *context, const struct sym_unit *skeleton,
-                           bool (*fits)(void *, struct sym_object *), void *fits_context,
+                           const char *(*fits)(void *, struct sym_object *), void *fits_context,
                            struct sym_object **out, struct sym_error *error);
-    enum sym_status (*dwp)(void *context, bool (*fits)(void *, struct sym_object *),
+    enum sym_status (*dwp)(void *context, const char *(*fits)(void *, struct sym_object *),
                            void *fits_context, struct sym_object **out, struct sym_error *error);
     enum sym_status (*alt)(void *context, struct sym_object **out, struct sym_error *error);
     void *context;
@@ -322,7 +322,7 @@ struct sym_fallback {
     size_t tried_count;    /* children */
     uint64_t spent_ms;     /* CPU time of all of them */
     size_t unit_count;     /* units of which it read something */
-    char reason[120];      /* what the decoder could not read, of the first; a phrase */
+    char reason[240];      /* what the decoder could not read, of the first; a phrase */
 };
 
 struct sym_dwarf {

@@ -13,9 +13,14 @@ enum {
 
 /* ---- Finding the unit ---- */
 
-/* The unit of info that a skeleton stands for; NULL: none.  */
+static const char OTHER_BUILD[] = "the file was built at another time";
+static const char DAMAGED[] = "its unit is damaged";
+
+/* Looks for the unit of info that a skeleton stands for.  Where there is none, *out is NULL and
+ * *misfit says why: some unit may be the one, but cannot be read, or all are others.  */
 static enum sym_status find_unit(struct sym_dwarf *dwarf, struct sym_info *info,
-                                 const struct sym_unit *skeleton, struct sym_unit **out)
+                                 const struct sym_unit *skeleton, struct sym_unit **out,
+                                 const char **misfit)
 {
     struct sym_abbrevs room = { 0 };
     struct sym_root root;
@@ -27,6 +32,8 @@ static enum sym_status find_unit(struct sym_dwarf *dwarf, struct sym_info *info,
         status = sym_unit_read_root(&dwarf->decoder, unit, &room, &root);
         if (!status && unit->dwo_id == skeleton->dwo_id && root.tag == DW_TAG_compile_unit)
             *out = unit;
+        else if (unit->dwo_id == skeleton->dwo_id || (status && unit->sizes.version < 5))
+            *misfit = DAMAGED; /* before DWARF 5 the id is in what cannot be read */
     }
     sym_abbrevs_release(&room);
     return status == SYM_NO_MEMORY ? status : SYM_OK;
@@ -47,18 +54,22 @@ static void join(struct sym_unit *split, const struct sym_unit *skeleton)
         split->comp_dir = skeleton->comp_dir;
 }
 
-/* Takes info in any case.  *found says whether it holds the unit.  */
+/* Takes info in any case.  *misfit is NULL if it holds the unit, else it says why not.  */
 static enum sym_status adopt(struct sym_dwarf *dwarf, struct sym_unit *skeleton,
-                             struct sym_info *info, bool *found)
+                             struct sym_info *info, const char **misfit)
 {
     struct sym_unit *unit = NULL;
     enum sym_status status = SYM_OK;
 
-    *found = false;
+    *misfit = OTHER_BUILD;
     if (info->big_endian == dwarf->main.big_endian) {
+        unsigned before = dwarf->decoder.damage_count;
+
         status = sym_info_read(&dwarf->decoder, info);
+        if (dwarf->decoder.damage_count != before) /* in headers: the unit may be left out */
+            *misfit = DAMAGED;
         if (!status)
-            status = find_unit(dwarf, info, skeleton, &unit);
+            status = find_unit(dwarf, info, skeleton, &unit, misfit);
     }
     if (!status && unit)
         status = sym_info_add(dwarf, info);
@@ -69,7 +80,7 @@ static enum sym_status adopt(struct sym_dwarf *dwarf, struct sym_unit *skeleton,
     }
     join(unit, skeleton);
     skeleton->split = unit;
-    *found = true;
+    *misfit = NULL;
     return SYM_OK;
 }
 
@@ -81,29 +92,32 @@ struct attempt {
     enum sym_status status;
 };
 
-/* Whether object holds the split unit, which is then joined to its skeleton.  */
-static bool fits(void *context, struct sym_object *object)
+/* A sym_fits_fn.  The split unit of a file that fits is joined to its skeleton.  */
+static const char *fits(void *context, struct sym_object *object)
 {
+    static const char no_memory[] = "out of memory";
     struct attempt *attempt = context;
     struct sym_info *info = base_calloc(1, sizeof *info);
-    bool found = false;
+    const char *misfit = DAMAGED;
 
     if (attempt->status || !info) {
         attempt->status = SYM_NO_MEMORY;
         base_free(info);
-        return false;
+        return no_memory;
     }
     enum sym_status status = sym_info_load(info, object, NULL);
     if (!status)
-        status = adopt(attempt->dwarf, attempt->skeleton, info, &found);
+        status = adopt(attempt->dwarf, attempt->skeleton, info, &misfit);
     else
         base_free(info);
     if (status == SYM_NO_MEMORY)
         attempt->status = status;
-    return found;
+    return status == SYM_NO_MEMORY ? no_memory : misfit;
 }
 
-static enum sym_status open_dwo(struct sym_dwarf *dwarf, struct sym_unit *skeleton)
+/* misfit says what is wrong with the unit in the package; NULL: there is none in one.  */
+static enum sym_status open_dwo(struct sym_dwarf *dwarf, struct sym_unit *skeleton,
+                                const char *misfit)
 {
     struct attempt attempt = { .dwarf = dwarf, .skeleton = skeleton };
     struct sym_object *object = NULL;
@@ -120,7 +134,12 @@ static enum sym_status open_dwo(struct sym_dwarf *dwarf, struct sym_unit *skelet
     sym_unit_close_split(dwarf, skeleton); /* its file is gone already */
     if (attempt.status || status == SYM_NO_MEMORY)
         return SYM_NO_MEMORY;
-    if (dwarf->missing_splits++ == 0)
+    if (dwarf->missing_splits++ > 0)
+        return SYM_OK;
+    if (misfit)
+        (void)snprintf(dwarf->missing, sizeof dwarf->missing, "%s: %s",
+                       dwarf->package->object->path, misfit);
+    else
         (void)snprintf(dwarf->missing, sizeof dwarf->missing, "%s", error.message);
     return SYM_OK;
 }
@@ -236,24 +255,25 @@ static bool cut_sections(const struct package_index *index, uint64_t row, struct
     return true;
 }
 
-/* Whether object is a package with a unit of the program.  Those of its first units tell: a package
- * has all, or is another program's.  */
-static bool is_package_of(void *context, struct sym_object *object)
+/* A sym_fits_fn: whether object is a package with a unit of the program.  It is enough to look for
+ * the first units: a package has all, or is another program's.  */
+static const char *is_package_of(void *context, struct sym_object *object)
 {
+    static const char misfit[] = "the package has none of its units";
     const struct sym_dwarf *dwarf = context;
     struct sym_info info = { .object = NULL };
     struct package_index index;
 
     if (sym_info_load(&info, object, NULL) || !read_index(&info, &index))
-        return false;
+        return misfit;
     for (size_t i = 0, tried = 0; i < dwarf->unit_count && tried < UNITS_TRIED_MAX; i++) {
         if (!dwarf->units[i].dwo_name[0])
             continue;
         if (find_row(&index, dwarf->units[i].dwo_id))
-            return true;
+            return NULL;
         tried++;
     }
-    return false;
+    return misfit;
 }
 
 static enum sym_status seek_package(struct sym_dwarf *dwarf)
@@ -280,12 +300,13 @@ static enum sym_status seek_package(struct sym_dwarf *dwarf)
     return status == SYM_NO_MEMORY ? status : SYM_OK;
 }
 
-/* The unit of the package, if there is one and it has it.  */
-static enum sym_status open_packaged(struct sym_dwarf *dwarf, struct sym_unit *skeleton)
+/* The unit of the package, if there is one and it has it.  *misfit, NULL before, says what is wrong
+ * with it.  */
+static enum sym_status open_packaged(struct sym_dwarf *dwarf, struct sym_unit *skeleton,
+                                     const char **misfit)
 {
     struct package_index index;
     enum sym_status status = seek_package(dwarf);
-    bool found;
 
     if (status || !dwarf->package || !read_index(dwarf->package, &index))
         return status;
@@ -300,20 +321,23 @@ static enum sym_status open_packaged(struct sym_dwarf *dwarf, struct sym_unit *s
     if (!cut_sections(&index, row, info)) {
         sym_decoder_damage(&dwarf->decoder, "damaged index of %s", dwarf->package->object->path);
         base_free(info);
+        *misfit = "its index is damaged";
         return SYM_OK;
     }
-    return adopt(dwarf, skeleton, info, &found);
+    return adopt(dwarf, skeleton, info, misfit);
 }
 
 /* ---- For all of them ---- */
 
 enum sym_status sym_unit_open_split(struct sym_dwarf *dwarf, struct sym_unit *unit)
 {
+    const char *misfit = NULL;
+
     if (unit->sought || unit->split || !unit->dwo_name[0])
         return SYM_OK;
-    enum sym_status status = open_packaged(dwarf, unit);
+    enum sym_status status = open_packaged(dwarf, unit, &misfit);
     if (!status && !unit->split)
-        status = open_dwo(dwarf, unit);
+        status = open_dwo(dwarf, unit, misfit);
     unit->sought = !status;
     return status;
 }

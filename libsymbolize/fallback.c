@@ -14,8 +14,9 @@ static const uint64_t MEMORY_BYTES = UINT64_C(512) << 20;
 
 /* ---- Which of two is better ---- */
 
-/* Whether more has a value wherever less has one.  */
-static bool covers(const struct sym_segments *more, const struct sym_segments *less)
+/* Whether more has a value wherever less has one, and, if these are functions, the same one.  */
+static bool covers(const struct sym_segments *more, const struct sym_segments *less,
+                   const struct sym_scope *more_functions, const struct sym_scope *less_functions)
 {
     ptrdiff_t at = -1;
 
@@ -24,6 +25,9 @@ static bool covers(const struct sym_segments *more, const struct sym_segments *l
         while (less->items[i].value != SYM_NO_VALUE && vaddr < limit) {
             at = sym_segments_search(more->items, more->count, vaddr, at);
             if (at < 0 || more->items[at].value == SYM_NO_VALUE || (size_t)at + 1 >= more->count)
+                return false;
+            if (less_functions && more_functions[more->items[at].value].die_key !=
+                                      less_functions[less->items[i].value].die_key)
                 return false;
             vaddr = more->items[at + 1].start;
         }
@@ -51,17 +55,19 @@ static void take_lines(struct sym_unit *unit, struct sym_fallback_parts *parts)
     unit->by_libdwarf |= SYM_PART_LINES;
 }
 
-/* The decoder keeps what it read before the damage.  libdwarf's parts are complete, but a damaged
- * number may have led it past code that the decoder has: then they are not used.  */
+/* The decoder keeps what it read before the damage.  libdwarf's parts are complete, but where it
+ * goes on after the damage it may take other bytes for entries.  If it has not the functions that
+ * the decoder has, or no lines where the decoder has some, its part is not used.  */
 static void take_better(struct sym_unit *unit, struct sym_fallback_parts *parts)
 {
     unsigned wanted = parts->parts & unit->refused;
 
     if ((wanted & SYM_PART_FUNCTIONS) && parts->scopes.function_count &&
-        covers(&parts->scopes.segments, &unit->scopes.segments))
+        covers(&parts->scopes.segments, &unit->scopes.segments, parts->scopes.items,
+               unit->scopes.items))
         take_functions(unit, parts);
     if ((wanted & SYM_PART_LINES) && parts->lines.sequence_count &&
-        covers(&parts->lines.segments, &unit->lines.segments))
+        covers(&parts->lines.segments, &unit->lines.segments, NULL, NULL))
         take_lines(unit, parts);
 }
 
@@ -88,15 +94,23 @@ static bool may_try(const struct sym_fallback *fallback, const struct sym_unit *
            fallback->spent_ms < SYM_FALLBACK_CPU_MS_MAX;
 }
 
-static void count_unit(struct sym_fallback *fallback, const struct sym_unit *unit)
+/* What the decoder could not read of a unit.  The functions of a skeleton are in another file.  */
+static void state_reason(const struct sym_dwarf *dwarf, const struct sym_unit *unit, char *reason,
+                         size_t size)
 {
-    bool only_lines = unit->refused == SYM_PART_LINES;
+    const struct sym_unit *dies = sym_unit_dies(unit);
+    const char *path = dies->info->object->path, *slash = strrchr(path, '/');
+    uint64_t offset = sym_fallback_start(dwarf, dies) + dies->offset;
 
-    if (fallback->unit_count++ == 0)
-        (void)snprintf(fallback->reason, sizeof fallback->reason, "damaged %s at 0x%llx of %s",
-                       only_lines ? "line table" : "unit",
-                       (unsigned long long)(only_lines ? unit->line_offset : unit->offset),
-                       only_lines ? ".debug_line" : ".debug_info");
+    if (unit->refused == SYM_PART_LINES || (unit->split && unit->by_libdwarf == SYM_PART_LINES))
+        (void)snprintf(reason, size, "damaged line table at 0x%llx of .debug_line",
+                       (unsigned long long)unit->line_offset);
+    else if (unit->split)
+        (void)snprintf(reason, size, "damaged unit at 0x%llx of .debug_info.dwo in %s",
+                       (unsigned long long)offset, slash ? slash + 1 : path);
+    else
+        (void)snprintf(reason, size, "damaged unit at 0x%llx of .debug_info",
+                       (unsigned long long)offset);
 }
 
 enum sym_status sym_fallback_use(struct sym_dwarf *dwarf, struct sym_unit *unit,
@@ -136,8 +150,8 @@ enum sym_status sym_fallback_unit(struct sym_dwarf *dwarf, struct sym_unit *unit
     unit->tried_libdwarf = true;
     fallback->tried_count++;
     enum sym_status status = ask(dwarf, unit);
-    if (unit->by_libdwarf)
-        count_unit(fallback, unit);
+    if (unit->by_libdwarf && fallback->unit_count++ == 0)
+        state_reason(dwarf, unit, fallback->reason, sizeof fallback->reason);
     return status;
 }
 

@@ -56,6 +56,10 @@ struct sym_fallback_parts {
     struct sym_lines lines;
 };
 
+/* Where the .debug_info of dies begins in that of the package that it lies in; 0: in none.
+ * libdwarf counts from the package's, keys of DIEs from that of the unit.  */
+uint64_t sym_fallback_start(const struct sym_dwarf *dwarf, const struct sym_unit *dies);
+
 /* Checks an answer for unit and fills *out, which is to be released in each case.  SYM_OK,
  * SYM_MALFORMED or SYM_NO_MEMORY.  */
 enum sym_status sym_fallback_read(struct sym_dwarf *dwarf, struct sym_unit *unit,

@@ -79,14 +79,24 @@ static bool is_code(const struct parser *parser, uint64_t low, uint64_t high)
 
 /* ---- Functions ---- */
 
-/* The key of a DIE.  Offsets in a package count from its start, keys from that of the unit.  */
+uint64_t sym_fallback_start(const struct sym_dwarf *dwarf, const struct sym_unit *dies)
+{
+    const struct sym_info *package = dwarf->package;
+
+    if (!package || package->object != dies->info->object)
+        return 0;
+    return (uint64_t)(dies->info->sections[SYM_SECTION_INFO].data -
+                      package->sections[SYM_SECTION_INFO].data);
+}
+
+/* The key of a DIE.  */
 static uint64_t key_of(const struct parser *parser, uint64_t offset)
 {
     const struct sym_info *info = parser->dies->info;
-    bool is_known = offset < info->sections[SYM_SECTION_INFO].size &&
-                    !(parser->dwarf->package && parser->unit->split);
+    uint64_t start = sym_fallback_start(parser->dwarf, parser->dies);
+    bool is_known = offset >= start && offset - start < info->sections[SYM_SECTION_INFO].size;
 
-    return info->key + (is_known ? offset : NO_DIE);
+    return info->key + (is_known ? offset - start : NO_DIE);
 }
 
 /* Where there is no name the decoder is asked for one.  */

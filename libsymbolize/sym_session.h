@@ -117,8 +117,8 @@ enum sym_status sym_trail_add(struct sym_module *module, enum sym_trail_place pl
                               enum sym_outcome outcome, enum sym_quality quality, const char *path,
                               const char *reason);
 
-/* Whether object, open, is the one that is looked for.  */
-typedef bool (*sym_fits_fn)(void *context, struct sym_object *object);
+/* Returns NULL if object, open, is the one that is looked for, else a phrase that says why not.  */
+typedef const char *(*sym_fits_fn)(void *context, struct sym_object *object);
 
 /* The file with the split part of a unit: a file of that name among symbol_paths or in a directory
  * of them, or dwo_name below comp_dir, or beside the module's own files.  The first that fits,

@@ -63,12 +63,14 @@ static const char *below_folder(const char *path)
 
 /* ---- .dwo ---- */
 
-static bool fits(void *context, struct sym_object *object)
+static const char *fits(void *context, struct sym_object *object)
 {
     struct sym_bytes bytes;
+    bool is_right = *(bool *)context &&
+                    sym_object_section(object, SYM_SECTION_INFO, &bytes, NULL) == SYM_OK &&
+                    bytes.size > 0;
 
-    return *(bool *)context &&
-           sym_object_section(object, SYM_SECTION_INFO, &bytes, NULL) == SYM_OK && bytes.size > 0;
+    return is_right ? NULL : "the file is wrong";
 }
 
 static const struct {
@@ -114,7 +116,7 @@ START_TEST(refuses_a_dwo_file_that_does_not_fit)
     ck_assert_int_eq(
         sym_find_dwo(module, "/nowhere", "build/one.dwo", fits, &right, &found, &error),
         SYM_NOT_FOUND);
-    ck_assert_ptr_nonnull(strstr(error.message, "one.dwo: the file was built at another time"));
+    ck_assert_ptr_nonnull(strstr(error.message, "one.dwo: the file is wrong"));
     const struct sym_trail_step *steps = sym_module_trail(module, &count);
     ck_assert_int_eq(steps[count - 1].place, SYM_PLACE_SPLIT);
     ck_assert_int_eq(steps[count - 1].outcome, SYM_OUTCOME_REFUSED);

@@ -610,6 +610,27 @@ START_TEST(an_answer_may_nest_as_deeply_as_the_decoder)
 }
 END_TEST
 
+/* libdwarf goes on after damage, and may take other bytes for a function.  The decoder's functions
+ * come from before the damage.  */
+START_TEST(an_answer_has_the_functions_of_the_decoder)
+{
+    struct answered answered;
+
+    get_answer(&answered);
+    struct sym_unit *unit = answered.unit;
+    struct sym_bytes bytes = { answered.answer.bytes, answered.answer.size };
+    ck_assert_int_eq(sym_dwarf_decode(answered.dwarf, unit), SYM_OK);
+    unit->refused = SYM_PART_FUNCTIONS;
+    answered.answer.bytes[16 + 8]++; /* the offset of the first function's DIE */
+    ck_assert_int_eq(sym_fallback_use(answered.dwarf, unit, bytes), SYM_OK);
+    ck_assert_uint_eq(unit->by_libdwarf, 0);
+    answered.answer.bytes[16 + 8]--;
+    ck_assert_int_eq(sym_fallback_use(answered.dwarf, unit, bytes), SYM_OK);
+    ck_assert_uint_eq(unit->by_libdwarf, SYM_PART_FUNCTIONS);
+    release_answer(&answered);
+}
+END_TEST
+
 /* ---- Memory ---- */
 
 /* In the child all allocations succeed.  */
@@ -696,6 +717,7 @@ int main(void)
     tcase_add_test(tcase, an_answer_is_complete_or_refused);
     tcase_add_test(tcase, an_answer_of_any_bytes_does_no_harm);
     tcase_add_test(tcase, an_answer_may_nest_as_deeply_as_the_decoder);
+    tcase_add_test(tcase, an_answer_has_the_functions_of_the_decoder);
     tcase_add_loop_test(tcase, reports_every_failed_allocation, 0, 2);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
