@@ -52,18 +52,8 @@ static void make(const char *sql)
         complete_record(5, 9, 1, 1, "outer"),
         event_record(FXT_EVENT_COUNTER, "c", "counter", args, 1),
     };
-    struct store_import_options options = { .size = sizeof options, .name = "made" };
-    struct fxt_bytes bytes = { (const uint8_t *)"made", 4 };
-    struct store *store = new_store("s");
-    struct store_import *in = NULL;
 
-    ck_assert_int_eq(store_import_open(store, &options, &in, NULL), STORE_OK);
-    for (size_t i = 0; i < COUNT_OF(records); i++, bytes.length = 0)
-        ck_assert_int_eq(store_import_record(in, &records[i], bytes, NULL), STORE_OK);
-    ck_assert_int_eq(store_import_finish(in, NULL, NULL), STORE_OK);
-    store_import_close(in);
-    ck_assert_int_eq(store_publish(store, NULL), STORE_OK);
-    store_close(store);
+    make_store("s", "made", records, COUNT_OF(records));
     change(sql);
 }
 
@@ -166,7 +156,8 @@ START_TEST(refuses_an_older_store_on_request)
 }
 END_TEST
 
-/* Which are no stores of their version, or stand in the way.  */
+/* Changes that damage an older store, or that put a table of the user where the upgrade makes one,
+ * and a part of the message.  */
 static const struct {
     const char *sql, *message;
 } bad[] = {

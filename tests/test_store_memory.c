@@ -93,18 +93,8 @@ static void make_slices(void)
         switch_record(30, 1, 2),
         switch_record(40, 2, 0),
     };
-    struct store_import_options options = { .size = sizeof options, .name = "slices" };
-    struct fxt_bytes bytes = { (const uint8_t *)"slices", 6 };
-    struct store *store = new_store("s");
-    struct store_import *in = NULL;
 
-    ck_assert_int_eq(store_import_open(store, &options, &in, NULL), STORE_OK);
-    for (size_t i = 0; i < COUNT_OF(records); i++, bytes.length = 0)
-        ck_assert_int_eq(store_import_record(in, &records[i], bytes, NULL), STORE_OK);
-    ck_assert_int_eq(store_import_finish(in, NULL, NULL), STORE_OK);
-    store_import_close(in);
-    ck_assert_int_eq(store_publish(store, NULL), STORE_OK);
-    store_close(store);
+    make_store("s", "slices", records, COUNT_OF(records));
 }
 
 /* ---- What is asked ---- */

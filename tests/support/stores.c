@@ -3,6 +3,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "libstore/store_internal.h"
@@ -44,6 +45,23 @@ struct store *reopen_store(const char *path, enum store_mode mode)
 
     ck_assert_msg(store_open(path, &options, &store, &error) == STORE_OK, "%s", error.message);
     return store;
+}
+
+void make_store(const char *path, const char *name, const struct fxt_record *records, size_t count)
+{
+    struct store_import_options options = { .size = sizeof options, .name = name };
+    /* A capture is known by the bytes of its records: here its name, with the first one.  */
+    struct fxt_bytes bytes = { (const uint8_t *)name, strlen(name) };
+    struct store *store = new_store(path);
+    struct store_import *in = NULL;
+
+    ck_assert_int_eq(store_import_open(store, &options, &in, NULL), STORE_OK);
+    for (size_t i = 0; i < count; i++, bytes.length = 0)
+        ck_assert_int_eq(store_import_record(in, &records[i], bytes, NULL), STORE_OK);
+    ck_assert_int_eq(store_import_finish(in, NULL, NULL), STORE_OK);
+    store_import_close(in);
+    ck_assert_int_eq(store_publish(store, NULL), STORE_OK);
+    store_close(store);
 }
 
 enum store_status import_bytes(struct store *store, enum store_profile_format format,

@@ -16,6 +16,9 @@ void leave_folder(void);
 struct store *new_store(const char *path);
 struct store *reopen_store(const char *path, enum store_mode mode);
 
+/* Make a store at path with one capture, which holds the records.  */
+void make_store(const char *path, const char *name, const struct fxt_record *records, size_t count);
+
 /* Import a profile, called "bytes".  Fails no test.  */
 enum store_status import_bytes(struct store *store, enum store_profile_format format,
                                const void *bytes, size_t length,
