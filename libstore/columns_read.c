@@ -179,8 +179,8 @@ static void note_ranges(struct columns_source *source, enum columns_table table)
     }
 }
 
-/* A damaged block is made anew at the price of a scan of its rows, for each of its columns: where
- * many are damaged, the plain table is faster.  */
+/* To make a damaged block again costs a scan of its rows, for each of its columns.  If many blocks
+ * are damaged, the plain table is faster.  */
 #define CHECKED_BLOCKS 16u
 #define MOST_REMADE    8u
 

@@ -5,8 +5,8 @@
  *
  * Damage changes no answer, and is counted.  When a connection begins to read a table, it checks
  * its directory and some of its blocks: if any is damaged, the plain table answers.  A block that
- * turns out to be damaged later is made anew from the rows of its plain table; after a few of these
- * in a table, the plain table answers statements that are prepared from then on.  */
+ * turns out to be damaged later is made again from the rows of its plain table; after a few of
+ * these in a table, the plain table answers statements that are prepared from then on.  */
 #ifndef STORE_COLUMNS_READ_H
 #define STORE_COLUMNS_READ_H
 

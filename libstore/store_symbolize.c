@@ -339,8 +339,8 @@ static bool keep_fallback(struct symbolizer *work, const struct module *module,
     return done;
 }
 
-static bool tell(struct symbolizer *work, const struct module *module, struct sym_module *found,
-                 store_module_fn told, void *context)
+static bool report_module(struct symbolizer *work, const struct module *module,
+                          struct sym_module *found, store_module_fn told, void *context)
 {
     struct store_module_symbols report = {
         .module_id = module - work->modules + 1,
@@ -384,7 +384,7 @@ static bool symbolize_module(struct symbolizer *work, struct module *module, sto
     if (status != SYM_OK)
         return true;
     return resolve(work, found, module) && keep_fallback(work, module, found) &&
-           tell(work, module, found, told, context);
+           report_module(work, module, found, told, context);
 }
 
 /* ---- The whole ---- */

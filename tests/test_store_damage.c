@@ -167,7 +167,7 @@ START_TEST(damage_changes_no_answer)
     ck_assert_int_eq(ask(store, questions[_i], text), SQLITE_OK);
     ck_assert_str_eq(text, expected);
     ck_assert_uint_gt(store_columns_damaged(store), 0);
-    /* Once more: from the blocks that were made anew, or from the plain tables.  */
+    /* Once more: from the blocks that were made again, or from the plain tables.  */
     ck_assert_int_eq(ask(store, questions[_i], text), SQLITE_OK);
     ck_assert_str_eq(text, expected);
     store_close(store);
@@ -214,7 +214,7 @@ static bool is_short(int code)
     return (code & 0xff) == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM;
 }
 
-/* The n-th allocation fails while blocks are made anew.  */
+/* The n-th allocation fails while damaged blocks are made again.  */
 START_TEST(damage_and_short_memory_change_no_answer)
 {
     static char expected[4096], text[4096];

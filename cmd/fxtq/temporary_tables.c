@@ -8,7 +8,7 @@
 
 /* SQLite's own page cache.  */
 static sqlite3_pcache_methods2 original;
-/* The pages of a cache whose size nobody has set: temporary tables have no other.  */
+/* The default size of a cache, in pages: temporary tables have no other.  */
 static int usual_pages;
 static bool is_learning; /* it */
 

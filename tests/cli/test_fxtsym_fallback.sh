@@ -16,7 +16,7 @@ cp full damaged
 printf '\377\377' | dd of=damaged bs=1 seek=$((table + (version < 5 ? 6 : 8))) conv=notrunc status=none
 sentence='1 unit read by libdwarf, because ours could not: damaged line table at 0x0 of .debug_line'
 
-# libdwarf 20210528 reads such a table; another release may refuse it, and then nobody says that it did.
+# libdwarf 20210528 reads such a table; another release may refuse it, and then there is no message.
 fxtsym --verify damaged >verified 2>&1 || true
 grep -q 'with libdwarf 20210528' verified || { echo "SKIP: no libdwarf 20210528" && finish; }
 

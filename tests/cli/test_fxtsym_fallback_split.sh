@@ -1,6 +1,7 @@
 #!/bin/sh
 # Split units, in .dwo files and in packages, that the decoder refuses.  If libdwarf reads such a unit, the answers are those of the sound
-# file, and --explain names the file.  If nobody can read it, the names are those of symbols, and the message says that the unit is damaged.
+# file, and --explain names the file.  If libdwarf cannot read it either, the names are those of symbols, and a message states that the unit is
+# damaged.
 set -eu
 . "$ROOT/tests/cli/common.sh"
 
@@ -47,10 +48,10 @@ check() { # check FILE WHAT: FILE is what the split units are in
     says "functions of 1 unit are only known by symbols: "
     says "$1: its unit is damaged"
     [ "$(sed -n 1p out)" = outer ] || fail "$2: not the symbol: $(cat out)"
-    ! grep -qx inner out || fail "$2: an inlined call of a unit that nobody read: $(cat out)"
+    ! grep -qx inner out || fail "$2: an inlined call of a unit that was not read: $(cat out)"
     run 0 fxtsym --no-cache --explain split
     prints "$1: its unit is damaged"
-    ! grep -q '^  fallback' out || fail "$2: nobody read the unit: $(cat out)"
+    ! grep -q '^  fallback' out || fail "$2: the unit was not read: $(cat out)"
     cp sound.saved "$1"
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A store of a former version becomes one of this version when something is added to it, with the rows that the new version has.  Until
-# then, it gives these rows to whoever reads it, and stays as it is.
+# then, every command that reads it gets these rows, and the store is not changed.
 set -eu
 
 . "$ROOT/tests/cli/fail.sh"
@@ -141,7 +141,7 @@ cmp before t.fxt.fxtq || fail "a table of the user is gone"
 
 # ---- Writing ----
 
-# A view of another fxtq of this version: reading makes it anew in a copy, writing in the store.
+# A view of another fxtq of this version: a reader replaces it in a copy, a writer in the store.
 sqlite3 new.fxtq "SELECT sql FROM sqlite_schema WHERE type IN ('view', 'trigger') ORDER BY name" >views
 for way in "upgrade -q" "import -q more.fxt -o"; do
     [ -f more.fxt ] || "$O/bench/fxtgen" --count 10 >more.fxt
