@@ -5,47 +5,10 @@
  * needed have the rest of the sum, in pieces between the two; a column for which fewer are needed
  * is NULL in the others, which sum(), min() and max() skip.  So each of these functions can be used
  * on a column, together with the others.  */
-#include "libstore/columns_table.h"
+#include "libstore/columns_combine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-
-__extension__ typedef __int128 int128;
-
-struct number {
-    bool is_real;
-    int64_t value; /* or the bits of a real */
-};
-
-/* Where values are read.  */
-enum source { FROM_BLOCK, FROM_ID, FROM_NOTHING, FROM_STATES };
-
-struct combined_column {
-    const struct served_column *is;
-    enum source source;
-    uint8_t uses;
-    bool has_key; /* of the first row of the run */
-    struct number key;
-    int64_t rank; /* of a text */
-
-    /* Of the others: */
-    uint64_t values; /* that are not NULL */
-    int128 sum;
-    struct number least, most;
-
-    /* What is given for them: */
-    unsigned extremes;       /* rows with least and most, before those with pieces of the sum */
-    uint64_t pieces, longer; /* that many pieces are longer by 1 */
-    int64_t piece;
-};
-
-struct combined {
-    bool is_on; /* rows are combined, as far as they can be */
-    bool at_end, is_made;
-    struct combined_column columns[SERVED_MOST]; /* first those that are equal in a run */
-    unsigned count, keys;
-    uint64_t others;     /* of the run, without its first row */
-    uint64_t rows, made; /* that are given for them; the current one */
-};
 
 /* ---- Which uses are possible ---- */
 
@@ -112,70 +75,14 @@ static bool all_add_up(const struct columns_cursor *cursor)
 
 /* ---- Values ---- */
 
-static enum source source_of(const struct columns_cursor *cursor, const struct served_column *is)
+static enum combined_source source_of(const struct columns_cursor *cursor,
+                                      const struct served_column *is)
 {
     if (cursor_table(cursor)->served->has_states)
         return FROM_STATES;
     if (is->value == SERVED_ID)
         return FROM_ID;
     return is->value == SERVED_TYPE ? FROM_NOTHING : FROM_BLOCK;
-}
-
-/* A value of the cursor's row; *has is false if it is NULL.  */
-static inline int read_value(struct columns_cursor *cursor, const struct combined_column *column,
-                             bool *has, struct number *out)
-{
-    const struct block *block;
-    unsigned at = cursor_at(cursor);
-    int code;
-
-    *out = (struct number){ .is_real = false };
-    *has = true;
-    if (column->source == FROM_STATES)
-        return states_value(cursor, column->is, has, &out->value);
-    if (column->source != FROM_BLOCK) {
-        out->value = column->source == FROM_ID ? columns_id_of(cursor) : 0;
-        return SQLITE_OK;
-    }
-    code = cursor_block(cursor, column->is->column, &block);
-    if (code != SQLITE_OK)
-        return code;
-    *has = !block_is_null(block, at);
-    if (!*has)
-        return SQLITE_OK;
-    out->value = block_value(block, at);
-    out->is_real = (block->flags & (BLOCK_HAS_REALS | BLOCK_ALL_REAL)) && block_is_real(block, at);
-    return SQLITE_OK;
-}
-
-/* Names of several ids may be the same.  */
-static inline int64_t rank_of(const struct columns_cursor *cursor, enum served_value value,
-                              int64_t id)
-{
-    const struct columns_names *names = &cursor_table(cursor)->columns->names;
-    int which = value == SERVED_NAME ? COLUMNS_NAME : COLUMNS_CATEGORY;
-
-    if (value != SERVED_NAME && value != SERVED_CATEGORY)
-        return id;
-    return id > 0 && id <= (int64_t)names->count ? names->texts[which][id].rank : 0;
-}
-
-static long double as_long_double(const struct number *number)
-{
-    double real;
-
-    if (!number->is_real)
-        return (long double)number->value;
-    memcpy(&real, &number->value, sizeof real);
-    return (long double)real;
-}
-
-/* As SQLite compares; a long double has the bits of both types.  */
-static inline bool is_less(const struct number *a, const struct number *b)
-{
-    if (!a->is_real && !b->is_real)
-        return a->value < b->value;
-    return as_long_double(a) < as_long_double(b);
 }
 
 /* ---- A run of rows ---- */
@@ -188,15 +95,15 @@ static int begin_run(struct columns_cursor *cursor)
     combined->others = 0;
     for (unsigned i = 0; i < combined->keys; i++) {
         struct combined_column *column = &combined->columns[i];
-        int code = read_value(cursor, column, &column->has_key, &column->key);
+        int code = combined_read(cursor, column, &column->has_key, &column->key);
 
         if (code != SQLITE_OK)
             return code;
-        column->rank = rank_of(cursor, column->is->value, column->key.value);
+        column->rank = combined_rank(cursor, column, column->key.value);
     }
     for (unsigned i = combined->keys; i < combined->count; i++) {
-        combined->columns[i].values = 0;
-        combined->columns[i].sum = 0;
+        combined->columns[i].others.count = 0;
+        combined->columns[i].others.sum = 0;
     }
     return SQLITE_OK;
 }
@@ -209,64 +116,59 @@ static inline int continues(struct columns_cursor *cursor, bool *out)
     *out = true;
     for (unsigned i = 0; i < combined->keys && *out; i++) {
         const struct combined_column *column = &combined->columns[i];
-        struct number number;
+        struct combined_number number;
         bool has;
-        int code = read_value(cursor, column, &has, &number);
+        int code = combined_read(cursor, column, &has, &number);
 
         if (code != SQLITE_OK)
             return code;
         *out = has == column->has_key && number.is_real == column->key.is_real &&
                (number.value == column->key.value ||
-                rank_of(cursor, column->is->value, number.value) == column->rank);
+                (combined_is_text(column) &&
+                 combined_rank(cursor, column, number.value) == column->rank));
     }
     return SQLITE_OK;
 }
 
-static inline void add_extremes(struct combined_column *column, const struct number *number)
+/* All rows that are left are of one run.  */
+static int read_all(struct columns_cursor *cursor)
 {
-    if (column->values == 0 || is_less(number, &column->least))
-        column->least = *number;
-    if (column->values == 0 || is_less(&column->most, number))
-        column->most = *number;
-}
-
-/* Add the current row to the run.  */
-static inline int add_row(struct columns_cursor *cursor)
-{
+    static const uint32_t places[BLOCK_ROWS]; /* all the same */
     struct combined *combined = cursor->combined;
+    struct combined_values values[SERVED_MOST];
+    int code = rows_next(cursor);
 
-    for (unsigned i = combined->keys; i < combined->count; i++) {
-        struct combined_column *column = &combined->columns[i];
-        struct number number;
-        bool has;
-        int code = read_value(cursor, column, &has, &number);
-
-        if (code != SQLITE_OK)
-            return code;
-        if (!has)
-            continue;
-        if (column->uses & USE_SUM)
-            column->sum += number.value;
-        if (column->uses != USE_SUM)
-            add_extremes(column, &number);
-        column->values++;
+    for (unsigned i = 0; i < combined->count; i++)
+        values[i] = combined->columns[i].others;
+    while (code == SQLITE_OK && !cursor->at_end) {
+        combined->others += combined_ahead(cursor);
+        code = combined_add_ahead(cursor, combined->columns, combined->count, values, places);
+        if (code == SQLITE_OK)
+            code = rows_next(cursor);
     }
-    combined->others++;
-    return SQLITE_OK;
+    for (unsigned i = 0; i < combined->count; i++)
+        combined->columns[i].others = values[i];
+    return code;
 }
 
 /* Go on to the first row that is not of the run.  */
 static int read_run(struct columns_cursor *cursor)
 {
+    struct combined *combined = cursor->combined;
+    struct combined_values *values[SERVED_MOST];
     bool goes_on = true;
     int code = rows_next(cursor);
 
+    for (unsigned i = combined->keys; i < combined->count; i++)
+        values[i - combined->keys] = &combined->columns[i].others;
     while (code == SQLITE_OK && !cursor->at_end) {
         code = continues(cursor, &goes_on);
         if (code == SQLITE_OK && !goes_on)
             break;
+        combined->others++;
         if (code == SQLITE_OK)
-            code = add_row(cursor);
+            code = combined_add(cursor, combined->columns + combined->keys,
+                                combined->count - combined->keys, values);
         if (code == SQLITE_OK)
             code = rows_next(cursor);
     }
@@ -276,17 +178,17 @@ static int read_run(struct columns_cursor *cursor)
 /* ---- The rows in place of others ---- */
 
 /* Divide a number into the fewest pieces that are between 0 and longest, which has its sign.  */
-static void divide(struct combined_column *column, int128 number, int64_t longest)
+static void divide(struct combined_column *column, combined_sum number, int64_t longest)
 {
-    int128 rest;
+    combined_sum rest;
 
     column->pieces = column->longer = 0;
     column->piece = 0;
     if (number == 0)
         return;
     column->pieces = (uint64_t)((number + longest - (number > 0 ? 1 : -1)) / longest);
-    column->piece = (int64_t)(number / (int128)column->pieces);
-    rest = number % (int128)column->pieces;
+    column->piece = (int64_t)(number / (combined_sum)column->pieces);
+    rest = number % (combined_sum)column->pieces;
     column->longer = (uint64_t)(rest < 0 ? -rest : rest);
 }
 
@@ -295,24 +197,23 @@ static void divide(struct combined_column *column, int128 number, int64_t longes
  * alone that the sum is made of.  */
 static void plan_rows(struct combined_column *column)
 {
-    int128 rest;
+    combined_sum rest;
 
     column->extremes = 0;
     column->pieces = 0;
-    if (column->values == 0)
+    if (column->others.count == 0)
         return;
     if (column->uses == USE_SUM) {
-        divide(column, column->sum, column->sum > 0 ? INT64_MAX : INT64_MIN);
+        divide(column, column->others.sum, column->others.sum > 0 ? INT64_MAX : INT64_MIN);
         column->pieces += column->pieces == 0;
         return;
     }
-    column->extremes = column->values > 1 && column->uses != USE_LEAST && column->uses != USE_MOST
-                           ? 2
-                           : 1;
-    if (!(column->uses & USE_SUM) || column->values < 3)
+    column->extremes =
+        column->others.count > 1 && column->uses != USE_LEAST && column->uses != USE_MOST ? 2 : 1;
+    if (!(column->uses & USE_SUM) || column->others.count < 3)
         return;
-    rest = column->sum - column->least.value - column->most.value;
-    divide(column, rest, rest > 0 ? column->most.value : column->least.value);
+    rest = column->others.sum - column->others.least.value - column->others.most.value;
+    divide(column, rest, rest > 0 ? column->others.most.value : column->others.least.value);
 }
 
 static void make_rows(struct combined *combined)
@@ -330,15 +231,15 @@ static void make_rows(struct combined *combined)
 
 /* The value of a column in the current one of these rows; false: NULL.  */
 static bool made_value(const struct combined *combined, const struct combined_column *column,
-                       struct number *out)
+                       struct combined_number *out)
 {
     uint64_t made = combined->made, piece = made - column->extremes;
 
     if (made < column->extremes) {
-        *out = made == 1 || column->uses == USE_MOST ? column->most : column->least;
+        *out = made == 1 || column->uses == USE_MOST ? column->others.most : column->others.least;
         return true;
     }
-    *out = (struct number){ .value = column->piece };
+    *out = (struct combined_number){ .value = column->piece };
     if (piece < column->longer)
         out->value += column->piece > 0 ? 1 : -1;
     return piece < column->pieces;
@@ -367,10 +268,40 @@ static int show_first(struct columns_cursor *cursor)
     return combined->is_on && !combined->at_end ? begin_run(cursor) : SQLITE_OK;
 }
 
+/* Show the first row of the run that has combined->key in the totals, or one after it.  */
+static int show_total(struct columns_cursor *cursor)
+{
+    struct combined *combined = cursor->combined;
+    const struct totals *totals = combined->totals;
+    int code;
+
+    cursor->at_end = !totals_seek(totals, &combined->key, combined->step);
+    if (!cursor->at_end)
+        rows_go(cursor, totals->groups[combined->key].first);
+    code = show_first(cursor);
+    if (code != SQLITE_OK || cursor->at_end)
+        return code;
+    combined->others = totals->groups[combined->key].rows - 1;
+    for (unsigned i = 0; i < totals->columns; i++)
+        combined->columns[combined->keys + i].others =
+            totals->values[combined->key * totals->columns + i];
+    return SQLITE_OK;
+}
+
+static int next_total(struct columns_cursor *cursor)
+{
+    struct combined *combined = cursor->combined;
+
+    combined->key += (uint64_t)(int64_t)combined->step;
+    if (combined->step == 0)
+        combined->key = combined->totals->keys;
+    return show_total(cursor);
+}
+
 int combined_next(struct columns_cursor *cursor)
 {
     struct combined *combined = cursor->combined;
-    int code;
+    int code = SQLITE_OK;
 
     if (!combined->is_on) {
         code = rows_next(cursor);
@@ -380,13 +311,14 @@ int combined_next(struct columns_cursor *cursor)
     if (combined->is_made) {
         combined->made++;
     } else {
-        code = read_run(cursor);
+        if (!combined->totals)
+            code = combined->keys == 0 && cursor->integers ? read_all(cursor) : read_run(cursor);
         if (code != SQLITE_OK)
             return code;
         make_rows(combined);
     }
     if (combined->made >= combined->rows)
-        return show_first(cursor);
+        return combined->totals ? next_total(cursor) : show_first(cursor);
     show(cursor, true);
     return SQLITE_OK;
 }
@@ -437,7 +369,7 @@ int combined_column(struct columns_cursor *cursor, sqlite3_context *context, int
 {
     const struct combined *combined = cursor->combined;
     const struct served_column *is = &cursor_table(cursor)->served->columns[number];
-    struct number value;
+    struct combined_number value;
     double real;
 
     for (unsigned i = 0; i < combined->count; i++) {
@@ -482,28 +414,133 @@ static void read_uses(struct columns_cursor *cursor, const char *text)
         }
 }
 
+/* ---- Beginning with totals ---- */
+
+/* The column whose groups come in an order, if rows can be added up by it: the only one that is
+ * equal in a run, and the only key.  */
+static const struct combined_column *grouped_by(const struct combined *combined)
+{
+    const char *keys = strchr(combined->plan, '/') + 1;
+    const struct combined_column *column = &combined->columns[0];
+
+    if (combined->keys != 1 || !plan_has_key(keys) || plan_has_key(keys + 2) ||
+        column->source != FROM_BLOCK)
+        return NULL;
+    return column;
+}
+
+/* Groups in an order, from rows in none.  Sorting all rows takes longer.  */
+static int start_groups(struct columns_cursor *cursor, int argc, sqlite3_value **argv)
+{
+    struct combined *combined = cursor->combined;
+    const struct combined_column *by = grouped_by(combined);
+    const char *keys = strchr(combined->plan, '/') + 1;
+    char text[PLAN_TEXT_MOST];
+    int code;
+
+    if (!by || cursor_table(cursor)->served->columns + (keys[1] - 'A') != by->is)
+        return SQLITE_OK;
+    (void)snprintf(text, sizeof text, "%.*s", (int)(keys - combined->plan), combined->plan);
+    code = rows_start(cursor, PLAN_ROWS, text, argc, argv);
+    if (code == SQLITE_OK && cursor->integers && all_add_up(cursor))
+        code = totals_make(cursor, by, &combined->totals);
+    if (code != SQLITE_OK || !combined->totals)
+        return code;
+    combined->step = keys[0] == '-' ? -1 : 1;
+    combined->key = keys[0] == '-' ? combined->totals->keys - 1 : 0;
+    return SQLITE_OK;
+}
+
+/* Rows that are looked up by one value, once more: from now on, in the totals of all values.  */
+static int start_lookups(struct columns_cursor *cursor)
+{
+    struct combined *combined = cursor->combined;
+    const struct served_column *is =
+        &cursor_table(cursor)->served->columns[combined->plan[1] - 'A'];
+    struct combined_column by = { .is = is, .source = source_of(cursor, is) };
+    int code;
+
+    if (combined->keys > 0 || by.source != FROM_BLOCK || combined->lookups++ != 1)
+        return SQLITE_OK;
+    code = rows_start(cursor, PLAN_ROWS, "/", 0, NULL);
+    if (code == SQLITE_OK && cursor->integers && all_add_up(cursor))
+        code = totals_make(cursor, &by, &combined->totals);
+    combined->step = 0;
+    return code;
+}
+
+static int look_up(struct columns_cursor *cursor, sqlite3_value *value)
+{
+    struct combined *combined = cursor->combined;
+    int64_t low, high;
+
+    if (!rows_bounds('=', value, &low, &high) ||
+        !totals_find(combined->totals, low, &combined->key))
+        combined->key = combined->totals->keys;
+    return show_total(cursor);
+}
+
+/* ---- Beginning ---- */
+
+/* Get ready for a plan; its uses are read once.  */
+static int prepare(struct columns_cursor *cursor, const char *text)
+{
+    if (cursor->combined && strcmp(cursor->combined->plan, text) == 0)
+        return SQLITE_OK;
+    if (cursor->combined)
+        combined_stop(cursor);
+    cursor->combined = calloc(1, sizeof *cursor->combined);
+    if (!cursor->combined)
+        return SQLITE_NOMEM;
+    cursor->combined->plan = strdup(text);
+    if (!cursor->combined->plan) {
+        combined_stop(cursor);
+        return SQLITE_NOMEM;
+    }
+    read_uses(cursor, text);
+    return SQLITE_OK;
+}
+
+/* Totals, if they are of use for the plan.  */
+static int start_totals(struct columns_cursor *cursor, int plan, int argc, sqlite3_value **argv)
+{
+    struct combined *combined = cursor->combined;
+
+    if (plan == PLAN_EQUAL)
+        return combined->totals ? SQLITE_OK : start_lookups(cursor);
+    totals_release(combined->totals);
+    combined->totals = NULL;
+    return plan == PLAN_ROWS ? start_groups(cursor, argc, argv) : SQLITE_OK;
+}
+
 int combined_start(struct columns_cursor *cursor, int plan, const char *text, int argc,
                    sqlite3_value **argv)
 {
     const struct columns_vtab *table = cursor_table(cursor);
-    int code;
+    struct combined *combined;
+    int code = prepare(cursor, text);
 
-    if (!cursor->combined)
-        cursor->combined = calloc(1, sizeof *cursor->combined);
-    if (!cursor->combined)
-        return SQLITE_NOMEM;
+    if (code == SQLITE_OK)
+        code = start_totals(cursor, plan, argc, argv);
+    if (code != SQLITE_OK)
+        return code;
+    combined = cursor->combined;
+    combined->is_on = true;
+    if (combined->totals)
+        return plan == PLAN_EQUAL ? look_up(cursor, argv[0]) : show_total(cursor);
     code = rows_start(cursor, plan, text, argc, argv);
     if (code != SQLITE_OK)
         return code;
-    read_uses(cursor, text);
-    cursor->combined->is_on = plan != PLAN_EXTREMES && !cursor->plain &&
-                              (cursor->integers || table->served->has_states) && all_add_up(cursor);
+    combined->is_on = plan != PLAN_EXTREMES && !cursor->plain &&
+                      (cursor->integers || table->served->has_states) && all_add_up(cursor);
     return show_first(cursor);
 }
 
 void combined_stop(struct columns_cursor *cursor)
 {
     cursor_table(cursor)->columns->weight = 1;
+    totals_release(cursor->combined->totals);
+    free(cursor->combined->plan);
     free(cursor->combined);
     cursor->combined = NULL;
 }

@@ -404,6 +404,15 @@ static int next_plain(struct columns_cursor *cursor)
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
+void rows_go(struct columns_cursor *cursor, int64_t row)
+{
+    cursor->row = row;
+    cursor->left = 0;
+    cursor->at_end = false;
+    if (row < cursor->first || row >= cursor->limit)
+        enter_group(cursor);
+}
+
 int rows_next(struct columns_cursor *cursor)
 {
     if (cursor->left > 0) {

@@ -169,6 +169,8 @@ int rows_start(struct columns_cursor *cursor, int plan, const char *text, int ar
 /* Begin with the row of an id.  SQLite's code.  */
 int rows_start_id(struct columns_cursor *cursor, int64_t id);
 int rows_next(struct columns_cursor *cursor);
+/* Make that row, which is one of the blocks, the current one.  */
+void rows_go(struct columns_cursor *cursor, int64_t row);
 void rows_release(struct columns_cursor *cursor);
 
 /* From the current row on, the first one that passes.  SQLite's code.  */

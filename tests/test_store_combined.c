@@ -114,6 +114,22 @@ static const struct {
     { "SELECT name, count(*), sum(dur) FROM slice GROUP BY name ORDER BY name DESC", 300 },
     { "SELECT category, count(*) FROM slice GROUP BY category", 300 },
     { "SELECT depth, min(ts), max(dur) FROM slice GROUP BY depth", 300 },
+    { "SELECT depth, count(*), sum(dur), min(dur), max(dur), sum(id) FROM slice WHERE dur < 9000 "
+      "GROUP BY depth ORDER BY depth DESC",
+      60000 },
+    { "SELECT parent_id, count(*), max(id) FROM slice GROUP BY parent_id ORDER BY parent_id DESC",
+      2000 },
+    { "SELECT parent_id, count(*), min(async_id), max(async_id) FROM slice WHERE id > 77 GROUP BY "
+      "parent_id ORDER BY parent_id",
+      4000 },
+    { "SELECT category, name, count(*) FROM slice GROUP BY category, name", 400 },
+    { "SELECT t.id, (SELECT sum(dur) FROM slice WHERE track_id = t.id), (SELECT count(*) FROM slice "
+      "WHERE track_id = t.id) FROM track AS t ORDER BY 1 DESC",
+      0 },
+    { "SELECT v.column1, (SELECT sum(id) FROM slice WHERE parent_id = v.column1), (SELECT count(*) "
+      "FROM slice WHERE parent_id = v.column1) FROM (VALUES (4), (4.0), ('4'), (NULL), (-1), (4.5), "
+      "('x'), (0), (2), (80), (99), (9223372036854775807), (1e300)) AS v",
+      10000 },
     { "SELECT parent_id, count(*), sum(dur) FROM slice GROUP BY parent_id LIMIT 9", 400 },
     { "SELECT depth, count(*) FROM slice GROUP BY depth HAVING count(*) > 5000", 300 },
     { "SELECT name, count(*) FROM slice WHERE name = 'b' GROUP BY name", 200 },

@@ -211,6 +211,9 @@ END_TEST
 static const char *const column_questions[] = {
     "SELECT * FROM slice ORDER BY dur DESC, id",
     "SELECT name, count(*), sum(dur) FROM slice GROUP BY name",
+    "SELECT name, depth, count(*), min(ts), max(ts), sum(ts) FROM slice GROUP BY name, depth",
+    ("SELECT t.name, count(*), sum(s.dur), max(s.dur) FROM track AS t JOIN slice AS s ON "
+     "s.track_id = t.id GROUP BY t.name"),
     "SELECT p.id, c.id FROM slice AS p LEFT JOIN slice AS c ON c.track_id = p.track_id",
     "SELECT * FROM args",
     "SELECT s.id, a.key, a.display_value FROM slice AS s JOIN args AS a USING (arg_set_id)",
