@@ -30,6 +30,7 @@
  *   columns_rows.c      the rows that a query wants
  *   columns_plan.c      what a virtual table can do for a query
  *   columns_combine.c   rows that are given in place of others, for sums and extremes
+ *   columns_totals.c    sums and extremes of rows by the values of one column
  *   columns_program.c   what SQLite's program of a statement does with rows
  *   columns_prepare.c   statements whose rows may be combined
  *   columns_args.c      arguments, with the texts of their keys

@@ -10,6 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Whether runs are too short is decided after so many.  */
+#define RUNS_LOOKED_AT 1000U
+#define LEAST_RUN      4U
+
 /* ---- Which uses are possible ---- */
 
 static bool can_be_equal(enum served_value value)
@@ -130,6 +134,25 @@ static inline int continues(struct columns_cursor *cursor, bool *out)
     return SQLITE_OK;
 }
 
+/* Add the current row to the run.  */
+static int add_row(struct columns_cursor *cursor)
+{
+    struct combined *combined = cursor->combined;
+
+    combined->others++;
+    for (unsigned i = combined->keys; i < combined->count; i++) {
+        struct combined_number number;
+        bool has;
+        int code = combined_read(cursor, &combined->columns[i], &has, &number);
+
+        if (code != SQLITE_OK)
+            return code;
+        if (has)
+            combined_add(&combined->columns[i].others, combined->columns[i].uses, &number);
+    }
+    return SQLITE_OK;
+}
+
 /* All rows that are left are of one run.  */
 static int read_all(struct columns_cursor *cursor)
 {
@@ -154,21 +177,15 @@ static int read_all(struct columns_cursor *cursor)
 /* Go on to the first row that is not of the run.  */
 static int read_run(struct columns_cursor *cursor)
 {
-    struct combined *combined = cursor->combined;
-    struct combined_values *values[SERVED_MOST];
     bool goes_on = true;
     int code = rows_next(cursor);
 
-    for (unsigned i = combined->keys; i < combined->count; i++)
-        values[i - combined->keys] = &combined->columns[i].others;
     while (code == SQLITE_OK && !cursor->at_end) {
         code = continues(cursor, &goes_on);
         if (code == SQLITE_OK && !goes_on)
             break;
-        combined->others++;
         if (code == SQLITE_OK)
-            code = combined_add(cursor, combined->columns + combined->keys,
-                                combined->count - combined->keys, values);
+            code = add_row(cursor);
         if (code == SQLITE_OK)
             code = rows_next(cursor);
     }
@@ -252,10 +269,20 @@ static void show(struct columns_cursor *cursor, bool is_made)
     struct combined *combined = cursor->combined;
     struct store_columns *columns = cursor_table(cursor)->columns;
 
-    combined->is_made = is_made;
+    cursor->is_made = is_made;
     columns->weight = 1;
     if (is_made)
         columns->weight = combined->made == 0 ? (int64_t)combined->others : 0;
+}
+
+/* Short runs take longer to combine than their rows: then rows are given one by one.  */
+static void look_at_runs(struct combined *combined)
+{
+    if (combined->totals || combined->runs == RUNS_LOOKED_AT)
+        return;
+    combined->runs_rows += combined->others;
+    combined->are_short = ++combined->runs == RUNS_LOOKED_AT &&
+                          combined->runs_rows < (uint64_t)LEAST_RUN * RUNS_LOOKED_AT;
 }
 
 /* Show the current row of the table as the first one of a run.  */
@@ -265,6 +292,10 @@ static int show_first(struct columns_cursor *cursor)
 
     combined->at_end = cursor->at_end;
     show(cursor, false);
+    if (combined->is_on)
+        look_at_runs(combined);
+    if (combined->are_short)
+        combined->is_on = false;
     return combined->is_on && !combined->at_end ? begin_run(cursor) : SQLITE_OK;
 }
 
@@ -308,7 +339,7 @@ int combined_next(struct columns_cursor *cursor)
         combined->at_end = cursor->at_end;
         return code;
     }
-    if (combined->is_made) {
+    if (cursor->is_made) {
         combined->made++;
     } else {
         if (!combined->totals)
@@ -326,11 +357,6 @@ int combined_next(struct columns_cursor *cursor)
 bool combined_at_end(const struct columns_cursor *cursor)
 {
     return cursor->combined->at_end;
-}
-
-bool combined_is_made(const struct columns_cursor *cursor)
-{
-    return cursor->combined->is_made;
 }
 
 static void result_key(const struct columns_cursor *cursor, sqlite3_context *context,
@@ -539,6 +565,7 @@ int combined_start(struct columns_cursor *cursor, int plan, const char *text, in
 void combined_stop(struct columns_cursor *cursor)
 {
     cursor_table(cursor)->columns->weight = 1;
+    cursor->is_made = false;
     totals_release(cursor->combined->totals);
     free(cursor->combined->plan);
     free(cursor->combined);

@@ -39,10 +39,13 @@ struct combined_column {
 
 struct combined {
     bool is_on; /* rows are combined, as far as they can be */
-    bool at_end, is_made;
+    bool at_end;
     struct combined_column columns[SERVED_MOST]; /* first those that are equal in a run */
     unsigned count, keys;
-    uint64_t others;       /* rows of the run, without its first one */
+    uint64_t others; /* rows of the run, without its first one */
+    unsigned runs;   /* the first ones, and their rows: whether runs are long enough */
+    uint64_t runs_rows;
+    bool are_short;
     uint64_t rows, made;   /* that are given for them; the current one */
     char *plan;            /* the text that `columns` are of */
     unsigned lookups;      /* how often rows were looked up by that plan */
@@ -118,30 +121,18 @@ static inline bool combined_is_less(const struct combined_number *a,
     return combined_number_value(a) < combined_number_value(b);
 }
 
-/* Add the values of the cursor's row: item i for column i.  SQLite's code.  */
-static inline int combined_add(struct columns_cursor *cursor, const struct combined_column *columns,
-                               unsigned count, struct combined_values *values[])
+static inline void combined_add(struct combined_values *values, uint8_t uses,
+                                const struct combined_number *number)
 {
-    for (unsigned i = 0; i < count; i++) {
-        struct combined_number number;
-        bool has;
-        int code = combined_read(cursor, &columns[i], &has, &number);
-
-        if (code != SQLITE_OK)
-            return code;
-        if (!has)
-            continue;
-        if (columns[i].uses & USE_SUM)
-            values[i]->sum += number.value;
-        if (columns[i].uses != USE_SUM) {
-            if (values[i]->count == 0 || combined_is_less(&number, &values[i]->least))
-                values[i]->least = number;
-            if (values[i]->count == 0 || combined_is_less(&values[i]->most, &number))
-                values[i]->most = number;
-        }
-        values[i]->count++;
+    if (uses & USE_SUM)
+        values->sum += number->value;
+    if (uses != USE_SUM) {
+        if (values->count == 0 || combined_is_less(number, &values->least))
+            values->least = *number;
+        if (values->count == 0 || combined_is_less(&values->most, number))
+            values->most = *number;
     }
-    return SQLITE_OK;
+    values->count++;
 }
 
 /* ---- Totals (columns_totals.c) ---- */

@@ -233,6 +233,8 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 {
     struct columns_cursor *cursor = (struct columns_cursor *)base;
 
+    if (plan == PLAN_ID && rows_may_start_id(cursor, argv[0]))
+        return rows_start_id(cursor, sqlite3_value_int64(argv[0]));
     if (plan != PLAN_ID && strchr(text, PLAN_USES))
         return combined_start(cursor, plan, text, argc, argv);
     if (cursor->combined)
@@ -393,25 +395,15 @@ static int result_of_row(struct columns_cursor *cursor, sqlite3_context *context
     return result_of_block(cursor, context, is);
 }
 
-/* Most columns of most rows are integers or names: they take the short way.  */
-int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
+/* A column that is no integer in a block, or of a row that is given in place of others.  */
+static __attribute__((noinline)) int column_of_any(struct columns_cursor *cursor,
+                                                   sqlite3_context *context, int number)
 {
-    struct columns_cursor *cursor = (struct columns_cursor *)base;
     const struct served_column *is = &cursor_table(cursor)->served->columns[number];
 
-    if (cursor->combined && combined_is_made(cursor))
+    if (cursor->is_made)
         return combined_column(cursor, context, number);
-    if (cursor->integers >> number & 1) {
-        const struct block *block = &cursor->blocks[is->column];
-        unsigned at = cursor_at(cursor);
-
-        cursor->read |= 1u << is->column;
-        if (block->bytes && !(block->flags & BLOCK_HAS_OTHERS)) {
-            if (!block->nulls || !block_bit(block->nulls, at))
-                sqlite3_result_int64(context, block_value(block, at));
-            return SQLITE_OK;
-        }
-    } else if (cursor->integers && is->value == SERVED_NAME) {
+    if (cursor->integers && is->value == SERVED_NAME) {
         const struct block *block = &cursor->blocks[is->column];
         unsigned at = cursor_at(cursor);
 
@@ -423,6 +415,27 @@ int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numb
         }
     }
     return result_of_row(cursor, context, number);
+}
+
+/* Most columns of most rows are integers: they take the short way, in a function that calls no
+ * other one, but at its end.  */
+int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
+{
+    struct columns_cursor *cursor = (struct columns_cursor *)base;
+
+    if (!cursor->is_made && (cursor->integers >> number & 1)) {
+        unsigned column = cursor_table(cursor)->served->columns[number].column;
+        const struct block *block = &cursor->blocks[column];
+        unsigned at = cursor_at(cursor);
+
+        cursor->read |= 1u << column;
+        if (block->bytes && !(block->flags & BLOCK_HAS_OTHERS)) {
+            if (!block->nulls || !block_bit(block->nulls, at))
+                sqlite3_result_int64(context, block_value(block, at));
+            return SQLITE_OK;
+        }
+    }
+    return column_of_any(cursor, context, number);
 }
 
 /* ---- The module ---- */

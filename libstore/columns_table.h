@@ -150,7 +150,8 @@ struct columns_cursor {
     size_t hint; /* for columns_lower_bound() */
 
     struct states_cursor *states; /* of thread states */
-    struct combined *combined;    /* NULL: no plan has combined rows so far */
+    struct combined *combined;    /* NULL: rows are not combined */
+    bool is_made;                 /* the row is given in place of others */
 };
 
 static inline struct columns_vtab *cursor_table(const struct columns_cursor *cursor)
@@ -168,6 +169,12 @@ int rows_start(struct columns_cursor *cursor, int plan, const char *text, int ar
                sqlite3_value **argv);
 /* Begin with the row of an id.  SQLite's code.  */
 int rows_start_id(struct columns_cursor *cursor, int64_t id);
+/* Whether the cursor had a row by its id before, and the value is one.  */
+static inline bool rows_may_start_id(const struct columns_cursor *cursor, sqlite3_value *value)
+{
+    return cursor->again == PLAN_ID && cursor->source->is_there &&
+           sqlite3_value_type(value) == SQLITE_INTEGER;
+}
 int rows_next(struct columns_cursor *cursor);
 /* Make that row, which is one of the blocks, the current one.  */
 void rows_go(struct columns_cursor *cursor, int64_t row);
@@ -222,8 +229,7 @@ int combined_start(struct columns_cursor *cursor, int plan, const char *text, in
                    sqlite3_value **argv);
 int combined_next(struct columns_cursor *cursor);
 bool combined_at_end(const struct columns_cursor *cursor);
-/* Whether the row is one of those that are given in place of others.  */
-bool combined_is_made(const struct columns_cursor *cursor);
+/* A column of a row that is given in place of others.  */
 int combined_column(struct columns_cursor *cursor, sqlite3_context *context, int number);
 /* Rows of the next plan are not combined.  */
 void combined_stop(struct columns_cursor *cursor);

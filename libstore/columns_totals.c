@@ -32,20 +32,6 @@ struct target {
     const uint32_t *places;
 };
 
-static inline void add_number(struct combined_values *values, uint8_t uses,
-                              const struct combined_number *number)
-{
-    if (uses & USE_SUM)
-        values->sum += number->value;
-    if (uses != USE_SUM) {
-        if (values->count == 0 || combined_is_less(number, &values->least))
-            values->least = *number;
-        if (values->count == 0 || combined_is_less(&values->most, number))
-            values->most = *number;
-    }
-    values->count++;
-}
-
 /* Values that are all integers, and none is NULL.  */
 static inline void add_integers(const struct block *block, unsigned at, unsigned count,
                                 uint8_t uses, const struct target *target)
@@ -53,7 +39,7 @@ static inline void add_integers(const struct block *block, unsigned at, unsigned
     for (unsigned i = 0; i < count; i++) {
         const struct combined_number number = { .value = block_value(block, at + i) };
 
-        add_number(&target->values[target->stride * target->places[i]], uses, &number);
+        combined_add(&target->values[target->stride * target->places[i]], uses, &number);
     }
 }
 
@@ -67,7 +53,7 @@ static void add_any(const struct block *block, unsigned at, unsigned count, uint
             continue;
         number.value = block_value(block, at + i);
         number.is_real = block_is_real(block, at + i);
-        add_number(&target->values[target->stride * target->places[i]], uses, &number);
+        combined_add(&target->values[target->stride * target->places[i]], uses, &number);
     }
 }
 
@@ -82,7 +68,8 @@ static int add_column(struct columns_cursor *cursor, const struct combined_colum
         for (unsigned i = 0; i < count; i++) {
             const struct combined_number number = { .value = columns_id_of(cursor) + i };
 
-            add_number(&target->values[target->stride * target->places[i]], column->uses, &number);
+            combined_add(&target->values[target->stride * target->places[i]], column->uses,
+                         &number);
         }
         return SQLITE_OK;
     }

@@ -123,12 +123,12 @@ static const struct {
       "parent_id ORDER BY parent_id",
       4000 },
     { "SELECT category, name, count(*) FROM slice GROUP BY category, name", 400 },
-    { "SELECT t.id, (SELECT sum(dur) FROM slice WHERE track_id = t.id), (SELECT count(*) FROM slice "
-      "WHERE track_id = t.id) FROM track AS t ORDER BY 1 DESC",
+    { "SELECT t.id, (SELECT sum(dur) FROM slice WHERE track_id = t.id), (SELECT count(*) FROM "
+      "slice WHERE track_id = t.id) FROM track AS t ORDER BY 1 DESC",
       0 },
     { "SELECT v.column1, (SELECT sum(id) FROM slice WHERE parent_id = v.column1), (SELECT count(*) "
-      "FROM slice WHERE parent_id = v.column1) FROM (VALUES (4), (4.0), ('4'), (NULL), (-1), (4.5), "
-      "('x'), (0), (2), (80), (99), (9223372036854775807), (1e300)) AS v",
+      "FROM slice WHERE parent_id = v.column1) FROM (VALUES (4), (4.0), ('4'), (NULL), (-1), "
+      "(4.5), ('x'), (0), (2), (80), (99), (9223372036854775807), (1e300)) AS v",
       10000 },
     { "SELECT parent_id, count(*), sum(dur) FROM slice GROUP BY parent_id LIMIT 9", 400 },
     { "SELECT depth, count(*) FROM slice GROUP BY depth HAVING count(*) > 5000", 300 },
@@ -159,6 +159,7 @@ static const struct {
     { "SELECT count(*), (SELECT sum(dur) FROM sched_slice), (SELECT max(id) FROM thread_wait) FROM "
       "slice UNION ALL SELECT count(*), 2, 3 FROM thread_wait",
       300 },
+    { "SELECT ts, count(*), max(id), sum(dur) FROM slice GROUP BY ts LIMIT 9 OFFSET 15000", 0 },
     /* Sums of values of both signs that may be too large, and one that is.  */
     { "SELECT count(*), sum(scope) FROM slice_data", 0 },
     { "SELECT sum(async_id) FROM slice_data", 200 },
