@@ -213,9 +213,11 @@ while [ $i -lt "$kills" ]; do
     # Ends when all have ended that have it as their output.
     cat alive >/dev/null &
     watching=$!
+    exec 9>alive # before the capture begins, which may be killed before it would have opened it
     # shellcheck disable=SC2016 # the inner shell's
-    sampler-capture heap "$@" -o killed.fxt -- sh -c ': >begun; ./heapwork leak 20000; echo $? >status' >alive 2>&1 &
+    sampler-capture heap "$@" -o killed.fxt -- sh -c ': >begun; ./heapwork leak 20000; echo $? >status' >&9 2>&1 9>&- &
     capturing=$!
+    exec 9>&-
     sleep "$delay"
     kill -9 $capturing 2>/dev/null || true
     wait $capturing 2>/dev/null || true
