@@ -190,7 +190,8 @@ got = collections.defaultdict(list)
 zero = None
 for row in json.loads("\n".join(lines_of("fxtq", "--format", "json", trace, """
         select tid, s.name, s.ts, s.dur, s.depth from slice s join thread_track t on s.track_id = t.id join thread using (utid)
-        where s.name <> '[untraced]' order by s.id"""))):
+        left join slice p on p.id = s.parent_id
+        where s.name <> '[untraced]' and (s.name, p.name) is not ('[vdso]', '[vdso]') order by s.id"""))):
     begin, duration = int(row["ts"]), int(row["dur"])
     zero = begin if zero is None else min(zero, begin)
     where = {None} if row["name"].startswith("[") else names[row["name"]]
