@@ -41,6 +41,7 @@ struct task {
     uint64_t ip;               /* the next instruction */
     struct insn_opcode opcode; /* of the instruction that it was let go at */
     bool clears_flag;          /* that instruction pushes the flags */
+    uint8_t emulated;          /* its length, if a hypervisor may carry it out; else 0 */
     bool is_refused;           /* there are more threads than buffers */
     bool is_traced;            /* code at addresses [same_from, same_to) is */
     uint64_t same_from, same_to;
@@ -498,15 +499,41 @@ static void let_go(struct task *task)
         task->stepper->failed = errno;
 }
 
-/* Let it execute one instruction.  True when that is no system call, so that it cannot take
- * long.  */
-static bool step(struct task *task)
+/* Instructions that a hypervisor may carry out for the program.  */
+static uint8_t emulated_length(const uint8_t *bytes, size_t size)
+{
+    static const struct {
+        uint8_t bytes[3], length;
+    } emulated[] = {
+        { { 0x0f, 0xa2 }, 2 },       /* cpuid */
+        { { 0x0f, 0x31 }, 2 },       /* rdtsc */
+        { { 0x0f, 0x33 }, 2 },       /* rdpmc */
+        { { 0x0f, 0x01, 0xf9 }, 3 }, /* rdtscp */
+        { { 0x0f, 0x01, 0xd0 }, 3 }, /* xgetbv */
+    };
+
+    for (size_t i = 0; i < sizeof emulated / sizeof *emulated; i++)
+        if (size >= emulated[i].length && memcmp(bytes, emulated[i].bytes, emulated[i].length) == 0)
+            return emulated[i].length;
+    return 0;
+}
+
+/* Read what the instruction at task->ip is.  */
+static void read_instruction(struct task *task)
 {
     uint8_t bytes[LONGEST];
     size_t size = read_code(task, bytes);
 
     insn_classify(bytes, size, &task->opcode);
     task->clears_flag = size > 1 && (bytes[0] == 0x9c || (bytes[0] == 0x66 && bytes[1] == 0x9c));
+    task->emulated = emulated_length(bytes, size);
+}
+
+/* Let it execute one instruction.  True when that is no system call, so that it cannot take
+ * long.  */
+static bool step(struct task *task)
+{
+    read_instruction(task);
     if (task->stepper->failed)
         return true;
     task->was_stepped = true;
@@ -548,6 +575,16 @@ static bool is_breakpoint(int code)
     return code == SI_KERNEL;
 }
 
+/* If a hypervisor carries out an instruction, some do not stop the program after it, but after the
+ * next one: that was executed, too.  */
+static void take_missed(struct task *task, uint64_t ip)
+{
+    while (task->emulated && ip != task->ip + task->emulated && !task->stepper->failed) {
+        executed(task, task->ip + task->emulated);
+        read_instruction(task);
+    }
+}
+
 /* A step has ended.  */
 static void take_step(struct task *task, const struct user_regs_struct *registers, int code)
 {
@@ -567,6 +604,7 @@ static void take_step(struct task *task, const struct user_regs_struct *register
         task->ip -= sizeof syscall;
     }
     task->arrived = task->restarts = false;
+    take_missed(task, ip);
     if (task->opcode.repeats && ip == task->ip)
         return;
     if (task->clears_flag)
