@@ -248,11 +248,12 @@ static void wait_forever(void *context, int fd)
 
 static void eat_memory(void *context, int fd)
 {
+    static char *volatile room; /* so that no compiler leaves the allocations out */
     size_t most = (size_t)1 << 30;
 
     (void)context;
     for (size_t size = 0; size < most; size += 1 << 20) {
-        char *room = malloc(1 << 20);
+        room = malloc(1 << 20);
         if (!room)
             _exit(3);
         memset(room, 1, 1 << 20);
