@@ -18,7 +18,7 @@ struct combined_values {
     struct combined_number least, most;
 };
 
-/* Where values are read.  */
+/* Where the values of a column come from.  */
 enum combined_source { FROM_BLOCK, FROM_ID, FROM_NOTHING, FROM_STATES };
 
 struct combined_column {
@@ -51,7 +51,7 @@ struct combined {
     unsigned lookups;      /* how often rows were looked up by that plan */
     struct totals *totals; /* runs are read from these; NULL: from rows that come in order */
     uint64_t key;          /* of the run, in totals */
-    int step;              /* to the next key: 1, -1; 0: there is no other run */
+    int step;              /* to the next key: 1 or -1; 0: the run is the only one */
 };
 
 /* ---- Reading ---- */

@@ -1,8 +1,8 @@
 /* Statements whose rows may be combined, or of which only those with extremes are wanted.
  *
- * SQLite does not tell a virtual table what a query does with its rows, but its program (EXPLAIN)
- * does.  Therefore a statement with aggregate functions is planned again: once with marks in the
- * plans of scans, by which their loops are found in the program (columns_program.c); once with
+ * A virtual table does not know what a query does with its rows, but SQLite's program (EXPLAIN)
+ * shows it.  Therefore a statement with aggregate functions is planned again: once with marks in
+ * the plans of scans, by which their loops are found in the program (columns_program.c); once with
  * plans that combine rows as the loops allow, of which the program must be the same; and then for
  * use.  When SQLite plans a statement again by itself, scans are the usual ones.  */
 #include "libstore/columns_program.h"

@@ -1,11 +1,12 @@
 /* What SQLite's program of a statement does with the rows of a scan.
  *
- * Rows may be combined in a loop that
+ * A loop over rows is
  *
  *     VFilter, then instructions, then VNext back to the first of them
  *
- * is, if each instruction belongs to the list below, jumps go forward and stay in the loop (but for
- * calls of the subroutine that gives a finished group), and values of columns go only into
+ * Its rows may be combined if each instruction is in the list below, if jumps go forward and stay
+ * in the loop (except for calls of the subroutine that gives a finished group), and if values of
+ * columns are used only by
  *
  *     VColumn, AggStep sum(1)
  *     VColumn, CollSeq, AggStep min(1) or max(1)
@@ -237,7 +238,7 @@ static size_t take_value(struct body *body, size_t at)
     return step;
 }
 
-/* An instruction that is no value of the loop's table.  */
+/* An instruction that reads no column of the loop's table.  */
 static void check(struct body *body, size_t at)
 {
     const struct instruction *is = &body->program->items[at];

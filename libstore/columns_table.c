@@ -395,7 +395,7 @@ static int result_of_row(struct columns_cursor *cursor, sqlite3_context *context
     return result_of_block(cursor, context, is);
 }
 
-/* A column that is no integer in a block, or of a row that is given in place of others.  */
+/* Columns other than integers of a block, and those of rows that are given in place of others.  */
 static __attribute__((noinline)) int column_of_any(struct columns_cursor *cursor,
                                                    sqlite3_context *context, int number)
 {

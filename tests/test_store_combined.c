@@ -1,11 +1,7 @@
 /* Combined rows: the answers of the plain tables, in steps that grow with the groups and not with
  * the rows.  */
 #include <check.h>
-#include <sqlite3.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "libstore/columns_read.h"
 #include "tests/support/stores.h"
 
 /* Slices in five groups of blocks: names in runs and one by one, two of them the same text in
@@ -37,66 +33,6 @@ static const char fill[] =
     "INSERT INTO thread_wait (id, ts, dur, utid, state, waker_utid) SELECT id, ts + 5, 7, 1 + id % "
     "2, iif(id % 4, 'S', 'R'), NULL FROM slice_data WHERE id < 9000;"
     "COMMIT";
-
-static void make(void)
-{
-    struct store *store = new_store("s");
-    struct store_error error = { .message = "" };
-    char *message = NULL;
-    sqlite3 *db = NULL;
-
-    ck_assert_int_eq(store_publish(store, &error), STORE_OK);
-    store_close(store);
-    ck_assert_int_eq(sqlite3_open("s", &db), SQLITE_OK);
-    ck_assert_msg(sqlite3_exec(db, fill, NULL, NULL, &message) == SQLITE_OK, "%s", message);
-    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
-    store = reopen_store("s", STORE_APPEND);
-    ck_assert_int_eq(store_make_columns(store, NULL, &error), STORE_OK);
-    store_close(store);
-}
-
-static struct store *open_served(void)
-{
-    struct store *store = reopen_store("s", STORE_READ);
-
-    ck_assert_int_eq(store_serve_columns(store, NULL), STORE_OK);
-    ck_assert_int_eq(
-        row_number(store, "SELECT count(*) FROM temp.sqlite_schema WHERE name = 'slice'"), 1);
-    return store;
-}
-
-/* Rows and types, and the error at the end, as text, and how many steps SQLite took.  */
-static int run(sqlite3_stmt *statement, char text[8192])
-{
-    size_t used = 0;
-    int code;
-
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW)
-        for (int i = 0; i < sqlite3_column_count(statement) && used < 8192; i++) {
-            const char *value = (const char *)sqlite3_column_text(statement, i);
-
-            used += (size_t)snprintf(text + used, 8192 - used, "%d %s;",
-                                     sqlite3_column_type(statement, i), value ? value : "NULL");
-        }
-    ck_assert_uint_lt(used, 8100);
-    (void)snprintf(text + used, 8192 - used, "%s",
-                   code == SQLITE_DONE ? "" : sqlite3_errmsg(sqlite3_db_handle(statement)));
-    return sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 0);
-}
-
-static int ask(struct store *store, const char *sql, char text[8192])
-{
-    sqlite3_stmt *statement = NULL;
-    const char *rest = NULL;
-    int steps;
-
-    ck_assert_msg(store_prepare(store, sql, &statement, &rest), "%s: %s", sql,
-                  sqlite3_errmsg(store_sqlite(store)));
-    ck_assert_str_eq(rest, "");
-    steps = run(statement, text);
-    (void)sqlite3_finalize(statement);
-    return steps;
-}
 
 /* A scan takes more steps than there are rows.  */
 static const struct {
@@ -184,15 +120,15 @@ static const struct {
 
 START_TEST(takes_few_steps_for_sums_and_extremes)
 {
-    char expected[8192], text[8192];
+    char expected[ANSWER_BYTES], text[ANSWER_BYTES];
     struct store *plain, *served;
     int steps;
 
-    make();
+    make_store_by_sql(fill);
     plain = reopen_store("s", STORE_READ);
-    served = open_served();
-    (void)ask(plain, questions[_i].sql, expected);
-    steps = ask(served, questions[_i].sql, text);
+    served = open_served_store();
+    (void)answer_to(plain, questions[_i].sql, expected);
+    steps = answer_to(served, questions[_i].sql, text);
     ck_assert_str_eq(text, expected);
     if (questions[_i].most > 0)
         ck_assert_msg(steps < questions[_i].most, "%d steps: %s", steps, questions[_i].sql);

@@ -28,63 +28,6 @@ static const char fill[] =
     "FROM slice_data;"
     "COMMIT";
 
-static void make(void)
-{
-    struct store *store = new_store("s");
-    struct store_error error = { .message = "" };
-    char *message = NULL;
-    sqlite3 *db = NULL;
-
-    ck_assert_int_eq(store_publish(store, &error), STORE_OK);
-    store_close(store);
-    ck_assert_int_eq(sqlite3_open("s", &db), SQLITE_OK);
-    ck_assert_msg(sqlite3_exec(db, fill, NULL, NULL, &message) == SQLITE_OK, "%s", message);
-    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
-    store = reopen_store("s", STORE_APPEND);
-    ck_assert_int_eq(store_make_columns(store, NULL, &error), STORE_OK);
-    store_close(store);
-}
-
-static struct store *open_served(void)
-{
-    struct store *store = reopen_store("s", STORE_READ);
-
-    ck_assert_int_eq(store_serve_columns(store, NULL), STORE_OK);
-    ck_assert_int_eq(
-        row_number(store, "SELECT count(*) FROM temp.sqlite_schema WHERE name = 'slice'"), 1);
-    return store;
-}
-
-/* Rows and types as text, and how many steps SQLite took.  */
-static int run(sqlite3_stmt *statement, char text[4096])
-{
-    size_t used = 0;
-
-    while (sqlite3_step(statement) == SQLITE_ROW)
-        for (int i = 0; i < sqlite3_column_count(statement) && used < 4096; i++) {
-            const char *value = (const char *)sqlite3_column_text(statement, i);
-
-            used += (size_t)snprintf(text + used, 4096 - used, "%d %s;",
-                                     sqlite3_column_type(statement, i), value ? value : "NULL");
-        }
-    ck_assert_uint_lt(used, 4096);
-    text[used] = '\0';
-    return sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 0);
-}
-
-static int ask(struct store *store, const char *sql, char text[4096])
-{
-    sqlite3_stmt *statement = NULL;
-    const char *rest = NULL;
-    int steps;
-
-    ck_assert_msg(store_prepare(store, sql, &statement, &rest), "%s", sql);
-    ck_assert_str_eq(rest, "");
-    steps = run(statement, text);
-    ck_assert_int_eq(sqlite3_finalize(statement), SQLITE_OK);
-    return steps;
-}
-
 /* A scan takes more steps than there are rows.  */
 static const struct {
     const char *sql;
@@ -131,15 +74,15 @@ static const struct {
 
 START_TEST(reads_few_rows_for_extremes)
 {
-    char expected[4096], text[4096];
+    char expected[ANSWER_BYTES], text[ANSWER_BYTES];
     struct store *plain, *served;
     int steps;
 
-    make();
+    make_store_by_sql(fill);
     plain = reopen_store("s", STORE_READ);
-    served = open_served();
-    (void)ask(plain, questions[_i].sql, expected);
-    steps = ask(served, questions[_i].sql, text);
+    served = open_served_store();
+    (void)answer_to(plain, questions[_i].sql, expected);
+    steps = answer_to(served, questions[_i].sql, text);
     ck_assert_str_eq(text, expected);
     if (questions[_i].most > 0) {
         ck_assert_msg(steps < questions[_i].most, "%d steps", steps);
@@ -158,9 +101,9 @@ START_TEST(goes_on_after_the_first_row_of_an_order)
     char sql[256];
     struct store *plain, *served;
 
-    make();
+    make_store_by_sql(fill);
     plain = reopen_store("s", STORE_READ);
-    served = open_served();
+    served = open_served_store();
     (void)snprintf(sql, sizeof sql, "SELECT id FROM slice ORDER BY %s", orders[_i]);
     char *expected = row_texts(plain, sql);
     ck_assert_rows(served, sql, expected);
@@ -177,12 +120,12 @@ START_TEST(reads_all_rows_if_the_columns_are_out_of_date)
     struct store *store, *writer;
     sqlite3_stmt *statement = NULL;
     const char *rest = NULL;
-    char text[4096];
+    char text[ANSWER_BYTES];
 
-    make();
-    store = open_served();
+    make_store_by_sql(fill);
+    store = open_served_store();
     ck_assert(store_prepare(store, sql, &statement, &rest));
-    ck_assert_int_lt(run(statement, text), 100);
+    ck_assert_int_lt(answer_of(statement, text), 100);
     (void)sqlite3_reset(statement);
     writer = reopen_store("s", STORE_APPEND);
     ck_assert_int_eq(sqlite3_exec(store_sqlite(writer),
@@ -190,7 +133,7 @@ START_TEST(reads_all_rows_if_the_columns_are_out_of_date)
                                   "slice_data SET ts = 99000000 WHERE id = 7",
                                   NULL, NULL, NULL),
                      SQLITE_OK);
-    (void)run(statement, text);
+    (void)answer_of(statement, text);
     ck_assert_str_eq(text, "1 -7777;1 99000000;");
     (void)sqlite3_finalize(statement);
     store_close(writer);

@@ -529,8 +529,7 @@ static void read_instruction(struct task *task)
     task->emulated = emulated_length(bytes, size);
 }
 
-/* Let it execute one instruction.  True when that is no system call, so that it cannot take
- * long.  */
+/* Let it execute one instruction.  Returns whether it ends soon: it is no system call.  */
 static bool step(struct task *task)
 {
     read_instruction(task);

@@ -138,3 +138,62 @@ char *row_texts(struct store *store, const char *sql)
     (void)fclose(stream);
     return out;
 }
+
+void make_store_by_sql(const char *sql)
+{
+    struct store *store = new_store("s");
+    struct store_error error = { .message = "" };
+    char *message = NULL;
+    sqlite3 *db = NULL;
+
+    ck_assert_int_eq(store_publish(store, &error), STORE_OK);
+    store_close(store);
+    ck_assert_int_eq(sqlite3_open("s", &db), SQLITE_OK);
+    ck_assert_msg(sqlite3_exec(db, sql, NULL, NULL, &message) == SQLITE_OK, "%s", message);
+    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
+    store = reopen_store("s", STORE_APPEND);
+    ck_assert_int_eq(store_make_columns(store, NULL, &error), STORE_OK);
+    store_close(store);
+}
+
+struct store *open_served_store(void)
+{
+    struct store *store = reopen_store("s", STORE_READ);
+
+    ck_assert_int_eq(store_serve_columns(store, NULL), STORE_OK);
+    ck_assert_int_eq(
+        row_number(store, "SELECT count(*) FROM temp.sqlite_schema WHERE name = 'slice'"), 1);
+    return store;
+}
+
+int answer_of(sqlite3_stmt *statement, char text[ANSWER_BYTES])
+{
+    size_t used = 0;
+    int code;
+
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW)
+        for (int i = 0; i < sqlite3_column_count(statement) && used < ANSWER_BYTES; i++) {
+            const char *value = (const char *)sqlite3_column_text(statement, i);
+
+            used += (size_t)snprintf(text + used, ANSWER_BYTES - used, "%d %s;",
+                                     sqlite3_column_type(statement, i), value ? value : "NULL");
+        }
+    ck_assert_uint_lt(used, ANSWER_BYTES);
+    (void)snprintf(text + used, ANSWER_BYTES - used, "%s",
+                   code == SQLITE_DONE ? "" : sqlite3_errmsg(sqlite3_db_handle(statement)));
+    return sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 0);
+}
+
+int answer_to(struct store *store, const char *sql, char text[ANSWER_BYTES])
+{
+    sqlite3_stmt *statement = NULL;
+    const char *rest = NULL;
+    int steps;
+
+    ck_assert_msg(store_prepare(store, sql, &statement, &rest), "%s: %s", sql,
+                  sqlite3_errmsg(store_sqlite(store)));
+    ck_assert_str_eq(rest, "");
+    steps = answer_of(statement, text);
+    (void)sqlite3_finalize(statement);
+    return steps;
+}

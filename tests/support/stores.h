@@ -32,6 +32,18 @@ typedef enum store_status (*import_fn)(struct store *store, const void *context,
 unsigned long fail_every_allocation(struct store *store, const char *table, import_fn import,
                                     const void *context);
 
+/* Make the store "s" by SQL, with the columns of its rows; open it so that SQL reads these.  */
+void make_store_by_sql(const char *sql);
+struct store *open_served_store(void);
+
+/* Write all rows, each value with its type, and the error at the end as text.  Returns the steps
+ * that SQLite took.  */
+#define ANSWER_BYTES 8192
+struct sqlite3_stmt;
+int answer_of(struct sqlite3_stmt *statement, char text[ANSWER_BYTES]);
+/* The same of a query, which store_prepare() prepares.  */
+int answer_to(struct store *store, const char *sql, char text[ANSWER_BYTES]);
+
 /* The first column of the first row.  */
 int64_t row_number(struct store *store, const char *sql);
 
