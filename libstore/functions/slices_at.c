@@ -155,7 +155,7 @@ static int find_thread(struct slices_at *slices, sqlite3 *db, int64_t utid,
         slices->kept += made.count;
         slices->visited += made.count;
     }
-    *out = &slices->threads[low];
+    *out = code == SQLITE_OK ? &slices->threads[low] : NULL;
     return code;
 }
 
