@@ -45,12 +45,11 @@ bool combined_allows(const struct columns_vtab *table, const uint8_t uses[SERVED
     return true;
 }
 
-/* Whether sums of a column are those that SQLite finds row by row.  It reports an overflow if the
- * sum of some first rows is too large, which the sum of all may not be if it has both signs.  */
-static bool adds_up(const struct columns_source *source, uint8_t column)
+/* SQLite reports an overflow if the sum of some first rows is too large, which the sum of all may
+ * not be if it has both signs.  */
+bool combined_adds_up(const struct columns_range *range, int64_t rows)
 {
-    const struct columns_range *range = &source->ranges[column];
-    int64_t rows = source->directory.rows, product;
+    int64_t product;
 
     return !range->has_reals &&
            (range->minimum >= 0 || (!__builtin_mul_overflow(range->minimum, rows, &product) &&
@@ -59,19 +58,13 @@ static bool adds_up(const struct columns_source *source, uint8_t column)
 
 static bool all_add_up(const struct columns_cursor *cursor)
 {
-    const struct columns_vtab *table = cursor_table(cursor);
-    const struct columns_source *sources = table->columns->sources;
+    const struct columns_source *source = columns_source_of(cursor_table(cursor));
 
     for (unsigned i = 0; i < cursor->combined->count; i++) {
         const struct combined_column *column = &cursor->combined->columns[i];
-        uint8_t number = column->is->column;
 
-        if (!(column->uses & USE_SUM) || column->is->value == SERVED_ID)
-            continue;
-        if (!adds_up(&sources[table->served->table], number))
-            return false;
-        /* The thread follows the CPU in one of the parts of thread states.  */
-        if (table->served->has_states && !adds_up(&sources[COLUMNS_WAIT], number < 2 ? number : 2))
+        if ((column->uses & USE_SUM) && column->is->value != SERVED_ID &&
+            !combined_adds_up(&source->ranges[column->is->column], source->directory.rows))
             return false;
     }
     return true;
@@ -79,11 +72,8 @@ static bool all_add_up(const struct columns_cursor *cursor)
 
 /* ---- Values ---- */
 
-static enum combined_source source_of(const struct columns_cursor *cursor,
-                                      const struct served_column *is)
+static enum combined_source source_of(const struct served_column *is)
 {
-    if (cursor_table(cursor)->served->has_states)
-        return FROM_STATES;
     if (is->value == SERVED_ID)
         return FROM_ID;
     return is->value == SERVED_TYPE ? FROM_NOTHING : FROM_BLOCK;
@@ -375,7 +365,6 @@ static void result_key(const struct columns_cursor *cursor, sqlite3_context *con
         columns_result_name(context, names, COLUMNS_CATEGORY, column->key.value);
         break;
     case SERVED_TEXT:
-    case SERVED_STATE:
         columns_result_short_text(context, column->key.value);
         break;
     case SERVED_TYPE:
@@ -435,7 +424,7 @@ static void read_uses(struct columns_cursor *cursor, const char *text)
             if ((uses == USE_EQUAL) != (turn == 0))
                 continue;
             combined->columns[combined->count++] =
-                (struct combined_column){ .is = is, .source = source_of(cursor, is), .uses = uses };
+                (struct combined_column){ .is = is, .source = source_of(is), .uses = uses };
             combined->keys += turn == 0;
         }
 }
@@ -483,7 +472,7 @@ static int start_lookups(struct columns_cursor *cursor)
     struct combined *combined = cursor->combined;
     const struct served_column *is =
         &cursor_table(cursor)->served->columns[combined->plan[1] - 'A'];
-    struct combined_column by = { .is = is, .source = source_of(cursor, is) };
+    struct combined_column by = { .is = is, .source = source_of(is) };
     int code;
 
     if (combined->keys > 0 || by.source != FROM_BLOCK || combined->lookups++ != 1)
@@ -542,7 +531,6 @@ static int start_totals(struct columns_cursor *cursor, int plan, int argc, sqlit
 int combined_start(struct columns_cursor *cursor, int plan, const char *text, int argc,
                    sqlite3_value **argv)
 {
-    const struct columns_vtab *table = cursor_table(cursor);
     struct combined *combined;
     int code = prepare(cursor, text);
 
@@ -557,8 +545,8 @@ int combined_start(struct columns_cursor *cursor, int plan, const char *text, in
     code = rows_start(cursor, plan, text, argc, argv);
     if (code != SQLITE_OK)
         return code;
-    combined->is_on = plan != PLAN_EXTREMES && !cursor->plain &&
-                      (cursor->integers || table->served->has_states) && all_add_up(cursor);
+    combined->is_on = plan != PLAN_EXTREMES && !cursor->plain && cursor->integers &&
+                      all_add_up(cursor);
     return show_first(cursor);
 }
 

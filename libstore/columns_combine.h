@@ -19,7 +19,7 @@ struct combined_values {
 };
 
 /* Where the values of a column come from.  */
-enum combined_source { FROM_BLOCK, FROM_ID, FROM_NOTHING, FROM_STATES };
+enum combined_source { FROM_BLOCK, FROM_ID, FROM_NOTHING };
 
 struct combined_column {
     const struct served_column *is;
@@ -66,8 +66,6 @@ static inline int combined_read(struct columns_cursor *cursor, const struct comb
 
     *out = (struct combined_number){ .is_real = false };
     *has = true;
-    if (column->source == FROM_STATES)
-        return states_value(cursor, column->is, has, &out->value);
     if (column->source != FROM_BLOCK) {
         out->value = column->source == FROM_ID ? columns_id_of(cursor) : 0;
         return SQLITE_OK;
@@ -134,6 +132,9 @@ static inline void combined_add(struct combined_values *values, uint8_t uses,
     }
     values->count++;
 }
+
+/* Whether the sum of so many values of that range is the one that SQLite finds row by row.  */
+bool combined_adds_up(const struct columns_range *range, int64_t rows);
 
 /* ---- Totals (columns_totals.c) ---- */
 

@@ -934,6 +934,8 @@ static int start_columns(struct columns_cursor *cursor, int plan, const char *te
     cursor->to = table->columns->sources[table->served->table].directory.rows;
     cursor->step = 1;
     text = read_arguments(cursor, text, argv, &wanted);
+    if (cursor->has_always)
+        cursor->conditions[cursor->condition_count++] = cursor->always;
     *is_plain = !read_keys(cursor, text, &wanted);
     if (*is_plain)
         return SQLITE_OK;
@@ -959,7 +961,7 @@ static int start_states(struct columns_cursor *cursor, int plan, const char *tex
 
     rows_release(cursor);
     if (is_ordered ? states_can_order(columns) : states_are_there(columns))
-        return states_start(cursor, plan, text, argc, argv);
+        return states_start(cursor, plan, text, argv);
     return start_plain(cursor, text, argc, argv);
 }
 

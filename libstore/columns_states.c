@@ -1,7 +1,7 @@
 /* The virtual table thread_state: the rows of sched_slice except idle CPUs, and those of
  * thread_wait, as the view of that name defines them.  Each part is a cursor on its table, which
  * finds rows by its columns.  Only columns that the query reads are computed.  */
-#include "libstore/columns_table.h"
+#include "libstore/columns_combine.h"
 
 #include <stdlib.h>
 
@@ -27,7 +27,8 @@ struct states_cursor {
 bool states_are_there(const struct store_columns *columns)
 {
     return columns->are_current && columns->sources[COLUMNS_SCHED].is_there &&
-           columns->sources[COLUMNS_WAIT].is_there;
+           columns->sources[COLUMNS_WAIT].is_there &&
+           columns->sources[COLUMNS_SCHED].ranges[RUN_UTID - 1].minimum >= 0;
 }
 
 bool states_can_order(const struct store_columns *columns)
@@ -53,58 +54,35 @@ static int part_value(struct columns_cursor *part, int number, bool *has, int64_
     return SQLITE_OK;
 }
 
-/* Whether the part's row is one.  */
-static int is_row(const struct states_cursor *states, unsigned number, bool *out)
+/* The state of a row, which may be given in place of others: then it is their only key.  */
+static int state_of(struct columns_cursor *wait, int64_t *out)
 {
-    struct columns_cursor *part = states->parts[number];
-    int64_t value = 0;
     bool has = false;
-    int code;
 
-    *out = true;
-    if (number == STATES_WAIT && !states->has_state)
-        return SQLITE_OK;
-    code = part_value(part, number == STATES_RUN ? RUN_UTID : WAIT_STATE, &has, &value);
-    if (number == STATES_RUN)
-        *out = has && value != 0;
-    else
-        *out = has && value == states->state;
-    return code;
+    if (!wait->is_made)
+        return part_value(wait, WAIT_STATE, &has, out);
+    *out = wait->combined->columns[0].key.value;
+    return SQLITE_OK;
 }
 
 /* ---- From row to row ---- */
-
-/* The part's next row that is one, from the current row on.  */
-static int settle_part(const struct states_cursor *states, unsigned number)
-{
-    struct columns_cursor *part = states->parts[number];
-    bool found = false;
-    int code = SQLITE_OK;
-
-    while (code == SQLITE_OK && !part->at_end) {
-        code = is_row(states, number, &found);
-        if (code != SQLITE_OK || found)
-            break;
-        code = rows_next(part);
-    }
-    return code;
-}
 
 /* Which part has the next row.  Without an order, those on a CPU come first.  */
 static int choose_part(struct columns_cursor *cursor)
 {
     struct states_cursor *states = cursor->states;
     struct columns_cursor *run = states->parts[STATES_RUN], *wait = states->parts[STATES_WAIT];
+    bool has_run = states->runs && !columns_at_end(&run->base);
+    bool has_wait = states->waits && !columns_at_end(&wait->base), is_before = false;
     int64_t letter = 0;
-    bool has = false, is_before = false;
     int code = SQLITE_OK;
 
-    cursor->at_end = run->at_end && wait->at_end;
-    if (states->order && !run->at_end && !wait->at_end) {
-        code = part_value(wait, WAIT_STATE, &has, &letter);
+    cursor->at_end = !has_run && !has_wait;
+    if (states->order && has_run && has_wait) {
+        code = state_of(wait, &letter);
         is_before = (letter <= LETTER_BEFORE_RUNNING) == (states->order == '+');
     }
-    states->part = run->at_end || is_before ? STATES_WAIT : STATES_RUN;
+    states->part = !has_run || is_before ? STATES_WAIT : STATES_RUN;
     return code;
 }
 
@@ -117,9 +95,7 @@ int states_next(struct columns_cursor *cursor)
         cursor->at_end = true;
         return SQLITE_OK;
     }
-    code = rows_next(states->parts[states->part]);
-    if (code == SQLITE_OK)
-        code = settle_part(states, states->part);
+    code = columns_next(&states->parts[states->part]->base);
     return code == SQLITE_OK ? choose_part(cursor) : code;
 }
 
@@ -152,21 +128,24 @@ static int open_parts(struct columns_cursor *cursor)
 static int start_id(struct columns_cursor *cursor, sqlite3_value *value)
 {
     struct states_cursor *states = cursor->states;
-    int64_t id, high;
+    struct columns_cursor *part;
+    int64_t id, high, thread = 0;
     bool found = false;
     int code;
 
     cursor->at_end = true;
     states->is_part_of_id = true;
-    states->has_state = false;
     if (!rows_bounds('=', value, &id, &high))
         return SQLITE_OK;
     states->part = id & 1 ? STATES_WAIT : STATES_RUN;
-    code = rows_start_id(states->parts[states->part], (id - (id & 1)) / 2);
-    if (code != SQLITE_OK || states->parts[states->part]->at_end)
+    part = states->parts[states->part];
+    combined_release(part);
+    code = rows_start_id(part, (id - (id & 1)) / 2);
+    if (code != SQLITE_OK || part->at_end)
         return code;
-    code = is_row(states, states->part, &found);
-    cursor->at_end = !found;
+    if (states->part == STATES_RUN) /* not of an idle CPU */
+        code = part_value(part, RUN_UTID, &found, &thread);
+    cursor->at_end = states->part == STATES_RUN && (!found || thread == 0);
     return code;
 }
 
@@ -193,22 +172,85 @@ static void want_state(struct states_cursor *states, sqlite3_value *value)
 
 /* What the parts are asked, in their own letters.  */
 struct asked {
-    char text[2 * (CONDITIONS_MOST + KEYS_MOST) + 2];
+    char text[PLAN_TEXT_MOST];
     int length;
 };
 
-static char letter_of(const struct served_table *part, uint8_t column, bool is_wait)
-{
-    /* ts and dur are the first columns of both; the thread follows the CPU in one of them */
-    unsigned number = is_wait && column == RUN_UTID - 1 ? WAIT_UTID : column + 1u;
-
-    return (char)('A' + (number < part->count ? number : 0));
-}
-
-static void ask(struct asked *asked, char operation, char letter)
+static void ask(struct asked *asked, char operation, int number)
 {
     asked->text[asked->length++] = operation;
-    asked->text[asked->length++] = letter;
+    asked->text[asked->length++] = (char)('A' + number);
+}
+
+/* The column of a part that has the values of another column; 0: it has none.  */
+static int part_number(unsigned part, const struct served_column *is)
+{
+    bool is_wait = part == STATES_WAIT;
+
+    switch (is->value) {
+    case SERVED_STATE_INTEGER: /* the thread follows the CPU in one of the parts */
+        return is_wait && is->column == RUN_UTID - 1 ? WAIT_UTID : is->column + 1;
+    case SERVED_STATE_CPU:
+        return is_wait ? 0 : RUN_CPU;
+    case SERVED_STATE:
+        return is_wait ? WAIT_STATE : 0;
+    default:
+        return 0;
+    }
+}
+
+/* Whether sums of the parts are those that SQLite finds in their rows.  */
+static bool adds_up(const struct columns_vtab *table, const struct served_column *is)
+{
+    struct columns_range both = { .minimum = INT64_MAX, .maximum = INT64_MIN };
+    int64_t rows = 0;
+
+    for (unsigned i = 0; i < STATES_PARTS; i++) {
+        const struct columns_source *source = columns_source_of(&table->parts[i]);
+        int number = part_number(i, is);
+        const struct columns_range *range;
+
+        if (number == 0)
+            continue;
+        range = &source->ranges[table->parts[i].served->columns[number].column];
+        both.has_reals |= range->has_reals;
+        both.minimum = range->minimum < both.minimum ? range->minimum : both.minimum;
+        both.maximum = range->maximum > both.maximum ? range->maximum : both.maximum;
+        rows += source->directory.rows;
+    }
+    return combined_adds_up(&both, rows);
+}
+
+/* Let the parts combine rows, each its own; then their rows have the sums that are asked for.  */
+static void ask_to_combine(const struct columns_vtab *table, const char *uses,
+                           struct asked asked[STATES_PARTS])
+{
+    for (const char *at = uses; *at; at += 2)
+        if (((at[0] - '@') & USE_SUM) && !adds_up(table, &table->served->columns[at[1] - 'A']))
+            return;
+    for (unsigned i = 0; i < STATES_PARTS; i++) {
+        asked[i].text[asked[i].length++] = PLAN_USES;
+        for (const char *at = uses; *at; at += 2) {
+            int number = part_number(i, &table->served->columns[at[1] - 'A']);
+
+            if (number > 0) /* else it is constant in this part */
+                ask(&asked[i], at[0], number);
+        }
+    }
+}
+
+/* What no condition of a query says: no idle CPUs, and only one state.  */
+static void add_always(const struct states_cursor *states)
+{
+    struct columns_cursor *run = states->parts[STATES_RUN], *wait = states->parts[STATES_WAIT];
+
+    run->has_always = true;
+    run->always =
+        (struct condition){ .column = RUN_UTID - 1, .text = -1, .low = 1, .high = INT64_MAX };
+    wait->has_always = states->has_state;
+    wait->always = (struct condition){
+        .column = WAIT_STATE - 1, .text = -1, .low = states->state, .high = states->state
+    };
 }
 
 static int start_parts(struct columns_cursor *cursor, struct asked asked[STATES_PARTS], int argc,
@@ -218,30 +260,44 @@ static int start_parts(struct columns_cursor *cursor, struct asked asked[STATES_
     const bool may[STATES_PARTS] = { states->runs, states->waits };
     int code = SQLITE_OK;
 
+    add_always(states);
     for (unsigned i = 0; i < STATES_PARTS && code == SQLITE_OK; i++) {
-        ask(&asked[i], '/', '\0');
-        if (i == STATES_WAIT && states->order) {
-            asked[i].length--;
-            ask(&asked[i], states->order, (char)('A' + WAIT_STATE));
-        }
         asked[i].text[asked[i].length] = '\0';
-        states->parts[i]->at_end = true;
         if (may[i])
-            code = rows_start(states->parts[i], PLAN_ROWS, asked[i].text, argc, argv);
-        if (code == SQLITE_OK && may[i])
-            code = settle_part(states, i);
+            code = columns_filter(&states->parts[i]->base, PLAN_ROWS, asked[i].text, argc, argv);
     }
     return code == SQLITE_OK ? choose_part(cursor) : code;
 }
 
-int states_start(struct columns_cursor *cursor, int plan, const char *text, int argc,
-                 sqlite3_value **argv)
+/* The conditions of a plan, for both parts, but one on the state.  Returns how many there are, with
+ * their values.  */
+static int ask_conditions(struct columns_cursor *cursor, const char *text, sqlite3_value **argv,
+                          struct asked asked[STATES_PARTS], sqlite3_value **values)
 {
     const struct columns_vtab *table = cursor_table(cursor);
+    int count = 0;
+
+    for (; *text != '/'; text += 2, argv++) {
+        const struct served_column *is = &table->served->columns[text[1] - 'A'];
+
+        if (is->value == SERVED_STATE) {
+            want_state(cursor->states, *argv);
+            continue;
+        }
+        for (unsigned i = 0; i < STATES_PARTS; i++)
+            ask(&asked[i], *text, part_number(i, is));
+        values[count++] = *argv;
+    }
+    return count;
+}
+
+int states_start(struct columns_cursor *cursor, int plan, const char *text, sqlite3_value **argv)
+{
     struct asked asked[STATES_PARTS] = { { .length = 0 } };
     sqlite3_value *values[CONDITIONS_MOST];
     struct states_cursor *states;
-    int count = 0, code = open_parts(cursor);
+    const char *uses = strchr(text, PLAN_USES), *keys = strchr(text, '/') + 1;
+    int count, code = open_parts(cursor);
 
     if (code != SQLITE_OK)
         return code;
@@ -250,18 +306,14 @@ int states_start(struct columns_cursor *cursor, int plan, const char *text, int 
         return start_id(cursor, argv[0]);
     states->is_part_of_id = states->has_state = false;
     states->runs = states->waits = true;
-    for (int i = 0; i < argc && *text != '/'; i++, text += 2) {
-        const struct served_column *is = &table->served->columns[text[1] - 'A'];
-
-        if (is->value == SERVED_STATE) {
-            want_state(states, argv[i]);
-            continue;
-        }
-        for (unsigned p = 0; p < STATES_PARTS; p++)
-            ask(&asked[p], *text, letter_of(table->parts[p].served, is->column, p == STATES_WAIT));
-        values[count++] = argv[i];
-    }
-    states->order = plan_has_key(text + 1) ? text[1] : '\0';
+    count = ask_conditions(cursor, text, argv, asked, values);
+    states->order = plan_has_key(keys) ? keys[0] : '\0';
+    for (unsigned i = 0; i < STATES_PARTS; i++)
+        asked[i].text[asked[i].length++] = '/';
+    if (states->order)
+        ask(&asked[STATES_WAIT], states->order, WAIT_STATE);
+    if (uses)
+        ask_to_combine(cursor_table(cursor), uses + 1, asked);
     return start_parts(cursor, asked, count, values);
 }
 
@@ -320,33 +372,6 @@ static int result_capture(struct store_columns *columns, int64_t utid, sqlite3_c
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-int states_value(struct columns_cursor *cursor, const struct served_column *is, bool *has,
-                 int64_t *out)
-{
-    const struct states_cursor *states = cursor->states;
-    struct columns_cursor *part = states->parts[states->part];
-    bool is_wait = states->part == STATES_WAIT;
-
-    *has = !is_wait;
-    *out = 0;
-    if (is->value == SERVED_STATE && is_wait)
-        return part_value(part, WAIT_STATE, has, out);
-    if (is->value == SERVED_STATE)
-        (void)block_text_number(RUNNING, sizeof RUNNING - 1, out);
-    else if (is->value != SERVED_STATE_CPU)
-        return part_value(part, letter_of(cursor_table(part)->served, is->column, is_wait) - 'A',
-                          has, out);
-    else if (!is_wait)
-        return part_value(part, RUN_CPU, has, out);
-    return SQLITE_OK;
-}
-
-/* A column that both parts have, or a column of the part's own.  */
-static int part_column(struct columns_cursor *cursor, sqlite3_context *context, int number)
-{
-    return columns_column(&cursor->states->parts[cursor->states->part]->base, context, number);
-}
-
 int states_column(struct columns_cursor *cursor, sqlite3_context *context,
                   const struct served_column *is)
 {
@@ -354,21 +379,20 @@ int states_column(struct columns_cursor *cursor, sqlite3_context *context,
     struct columns_cursor *part = states->parts[states->part];
     bool is_wait = states->part == STATES_WAIT, has = false;
     int64_t utid = 0;
-    int code;
+    int code, number;
 
     switch (is->value) {
     case SERVED_STATE_ID:
         sqlite3_result_int64(context, states_rowid(cursor));
         return SQLITE_OK;
     case SERVED_STATE_INTEGER:
-        return part_column(cursor, context,
-                           letter_of(cursor_table(part)->served, is->column, is_wait) - 'A');
     case SERVED_STATE_CPU:
-        return is_wait ? SQLITE_OK : part_column(cursor, context, RUN_CPU);
     case SERVED_STATE:
-        if (is_wait)
-            return part_column(cursor, context, WAIT_STATE);
-        sqlite3_result_text(context, RUNNING, sizeof RUNNING - 1, SQLITE_STATIC);
+        number = part_number(states->part, is);
+        if (number > 0)
+            return columns_column(&part->base, context, number);
+        if (is->value == SERVED_STATE)
+            sqlite3_result_text(context, RUNNING, sizeof RUNNING - 1, SQLITE_STATIC);
         return SQLITE_OK;
     case SERVED_WAKER:
         return is_wait ? result_waker(part, context) : SQLITE_OK;

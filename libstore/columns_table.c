@@ -228,28 +228,28 @@ int columns_close_cursor(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
-                  sqlite3_value **argv)
+int columns_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+                   sqlite3_value **argv)
 {
     struct columns_cursor *cursor = (struct columns_cursor *)base;
 
     if (plan == PLAN_ID && rows_may_start_id(cursor, argv[0]))
         return rows_start_id(cursor, sqlite3_value_int64(argv[0]));
-    if (plan != PLAN_ID && strchr(text, PLAN_USES))
+    if (plan != PLAN_ID && strchr(text, PLAN_USES) && !cursor_table(cursor)->served->has_states)
         return combined_start(cursor, plan, text, argc, argv);
     if (cursor->combined)
         combined_stop(cursor);
     return rows_start(cursor, plan, text, argc, argv);
 }
 
-static int next(sqlite3_vtab_cursor *base)
+int columns_next(sqlite3_vtab_cursor *base)
 {
     struct columns_cursor *cursor = (struct columns_cursor *)base;
 
     return cursor->combined ? combined_next(cursor) : rows_next(cursor);
 }
 
-static int at_end(sqlite3_vtab_cursor *base)
+int columns_at_end(sqlite3_vtab_cursor *base)
 {
     const struct columns_cursor *cursor = (const struct columns_cursor *)base;
 
@@ -449,9 +449,9 @@ const sqlite3_module columns_module = {
     .xDestroy = disconnect_table,
     .xOpen = columns_open_cursor,
     .xClose = columns_close_cursor,
-    .xFilter = filter,
-    .xNext = next,
-    .xEof = at_end,
+    .xFilter = columns_filter,
+    .xNext = columns_next,
+    .xEof = columns_at_end,
     .xColumn = columns_column,
     .xRowid = rowid,
 };

@@ -126,8 +126,10 @@ struct columns_cursor {
     /* Rows one after the other, from `from` to `to`, without those that fail a condition.  */
     int64_t from, to;
     int step; /* 1 or -1 */
-    struct condition conditions[CONDITIONS_MOST];
+    struct condition conditions[CONDITIONS_MOST + 1];
     unsigned condition_count;
+    struct condition always; /* besides those of the plan */
+    bool has_always;
     unsigned tested; /* a bit for each condition that some row of the group may fail */
     int64_t left;    /* rows after this one that all are wanted, and in its group */
 
@@ -257,17 +259,13 @@ enum { STATES_RUN, STATES_WAIT, STATES_PARTS }; /* rows of sched_slice, of threa
 
 /* Whether thread states can come in the order of their state.  */
 bool states_can_order(const struct store_columns *columns);
-/* Whether all parts have columns.  */
+/* Whether all parts have columns, in which idle CPUs are recognized.  */
 bool states_are_there(const struct store_columns *columns);
 
-int states_start(struct columns_cursor *cursor, int plan, const char *text, int argc,
-                 sqlite3_value **argv);
+int states_start(struct columns_cursor *cursor, int plan, const char *text, sqlite3_value **argv);
 int states_next(struct columns_cursor *cursor);
 int states_column(struct columns_cursor *cursor, sqlite3_context *context,
                   const struct served_column *is);
-/* A value of the current row as the parts have it: a state is a short text.  SQLite's code.  */
-int states_value(struct columns_cursor *cursor, const struct served_column *is, bool *has,
-                 int64_t *out);
 int64_t states_rowid(const struct columns_cursor *cursor);
 void states_release(struct columns_cursor *cursor);
 
@@ -282,9 +280,13 @@ void small_column(const struct columns_cursor *cursor, sqlite3_context *context,
 
 /* ---- The module (columns_table.c) ---- */
 
-/* A cursor for a part.  SQLite's code.  */
+/* For cursors of parts.  SQLite's code.  */
 int columns_open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out);
 int columns_close_cursor(sqlite3_vtab_cursor *base);
+int columns_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+                   sqlite3_value **argv);
+int columns_next(sqlite3_vtab_cursor *base);
+int columns_at_end(sqlite3_vtab_cursor *base);
 int columns_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number);
 /* The text of a name, or a short text.  */
 void columns_result_name(sqlite3_context *context, const struct columns_names *names, int which,

@@ -79,6 +79,16 @@ static const struct {
     { "SELECT min(value), max(value), count(*) FROM counter", 100 },
     { "SELECT state, count(*), sum(dur) FROM thread_state GROUP BY state ORDER BY state", 400 },
     { "SELECT count(*), sum(dur), min(cpu), max(cpu) FROM thread_state WHERE utid = 2", 100 },
+    { "SELECT state, count(*), min(ts), max(utid), sum(cpu) FROM thread_state WHERE ts > "
+      "100000 GROUP BY state ORDER BY state DESC",
+      500 },
+    { "SELECT count(*), sum(dur) FROM thread_state WHERE state = 'Running' AND utid = 1", 100 },
+    { "SELECT count(*), sum(utid), sum(cpu) FROM thread_state WHERE state = 'S'", 100 },
+    { "SELECT count(*), sum(dur) FROM thread_state WHERE state = 'x'", 100 },
+    { "SELECT cpu, count(*), min(utid) FROM thread_state WHERE state = 'R' GROUP BY cpu", 0 },
+    { "SELECT state, count(*), sum(id) FROM thread_state GROUP BY state", 0 },
+    { "SELECT (SELECT count(*) FROM thread_state AS s WHERE s.utid = t.id), t.id FROM thread AS t",
+      200 },
     { "SELECT cpu, count(*), sum(dur) FROM sched_slice GROUP BY cpu", 300 },
     { "SELECT priority, count(*), max(dur) FROM sched_slice GROUP BY priority LIMIT 8", 600 },
     { "SELECT end_state, count(*) FROM sched GROUP BY end_state ORDER BY end_state DESC", 300 },
@@ -137,6 +147,58 @@ START_TEST(takes_few_steps_for_sums_and_extremes)
 }
 END_TEST
 
+/* Thread states whose parts have something about them.  */
+#define STATES                                                                                  \
+    "INSERT INTO capture (id, hash, name, format, size_bytes, record_count, first_sample_id, "  \
+    "sample_count, samples_ordered, first_slice_id, slice_count, first_sched_id, sched_count) " \
+    "VALUES (1, x'00', 'made', 'fxt', 0, 0, 1, 0, 1, 1, 0, 1, 4);"                              \
+    "INSERT INTO process (id, capture_id, koid) VALUES (1, 1, 1);"                              \
+    "INSERT INTO thread (id, upid, koid) VALUES (1, 1, 1), (2, 1, 2);"                          \
+    "INSERT INTO sched_slice VALUES (1, 0, 4611686018427387904, 0, 1, 'S', 0), "                \
+    "(2, 1, 4611686018427387903, 0, 1, 'R', 0), (3, 2, 1, 0, 0, NULL, 0), "                     \
+    "(4, 3, 1, 0, 2, NULL, 0);"                                                              \
+    "INSERT INTO thread_wait VALUES (1, 0, 7, 1, 'S', NULL), (2, 1, -20, 1, 'R', NULL), "       \
+    "(3, 2, 5, 2, 'S', NULL);"
+
+static const char *const odd_states[] = {
+    STATES, /* the sum of the first rows is too large */
+    STATES "UPDATE sched_slice SET utid = -utid;",
+    STATES "UPDATE sched_slice SET utid = 0;",
+    STATES "DELETE FROM thread_wait;",
+    STATES "DELETE FROM sched_slice;",
+    STATES "UPDATE thread_wait SET state = 'Ru' WHERE id = 3;",
+    STATES "UPDATE thread_wait SET state = 'Runnin' WHERE id = 1;",
+};
+
+static const char *const states_questions[] = {
+    "SELECT count(*), sum(dur) FROM thread_state",
+    "SELECT count(*), sum(dur) FROM thread_state WHERE state = 'S'",
+    "SELECT state, count(*), sum(dur) FROM thread_state GROUP BY state ORDER BY state",
+    "SELECT state, count(*), max(ts) FROM thread_state GROUP BY state ORDER BY state DESC",
+    "SELECT utid, count(*), min(cpu) FROM thread_state GROUP BY utid ORDER BY utid",
+    "SELECT id, state, utid FROM thread_state ORDER BY id",
+    "SELECT id, state FROM thread_state WHERE id = 2 OR id = 6 OR id = 8",
+};
+
+START_TEST(adds_up_states_as_their_view_does)
+{
+    char expected[ANSWER_BYTES], text[ANSWER_BYTES];
+    struct store *plain, *served;
+
+    make_store_by_sql(odd_states[_i]);
+    plain = reopen_store("s", STORE_READ);
+    served = open_served_store();
+    for (size_t i = 0; i < sizeof states_questions / sizeof *states_questions; i++) {
+        (void)answer_to(plain, states_questions[i], expected);
+        (void)answer_to(served, states_questions[i], text);
+        ck_assert_msg(strcmp(text, expected) == 0, "%s: %s, not %s", states_questions[i], text,
+                      expected);
+    }
+    store_close(plain);
+    store_close(served);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("store_combined");
@@ -147,6 +209,8 @@ int main(void)
     tcase_add_checked_fixture(combined, enter_folder, leave_folder);
     tcase_add_loop_test(combined, takes_few_steps_for_sums_and_extremes, 0,
                         (int)(sizeof questions / sizeof *questions));
+    tcase_add_loop_test(combined, adds_up_states_as_their_view_does, 0,
+                        (int)(sizeof odd_states / sizeof *odd_states));
     suite_add_tcase(suite, combined);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

@@ -2,6 +2,7 @@
 #include <sqlite3.h>
 
 #include "cmd/fxtq/fxtq.h"
+#include "cmd/fxtq/huge_pages.h"
 #include "cmd/fxtq/query_command.h"
 #include "cmd/fxtq/temporary_tables.h"
 
@@ -43,6 +44,7 @@ enum cli_exit fxtq_complain(const char *path, const struct store_error *error)
 int main(int argc, char **argv)
 {
     (void)argc;
+    huge_pages_use();
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* each allocation would take a lock */
     temporary_tables_keep();
     return cli_main(&fxtq_program, argv);
