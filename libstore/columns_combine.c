@@ -466,17 +466,38 @@ static int start_groups(struct columns_cursor *cursor, int argc, sqlite3_value *
     return SQLITE_OK;
 }
 
-/* Rows that are looked up by one value, once more: from now on, in the totals of all values.  */
-static int start_lookups(struct columns_cursor *cursor)
+/* Whether summaries of blocks leave out less than half of a scan for one value.  */
+static bool may_be_everywhere(const struct columns_source *source, unsigned column,
+                              sqlite3_value *value)
+{
+    const struct columns_directory *directory = &source->directory;
+    int64_t low, high;
+    size_t may = 0;
+
+    if (!rows_bounds('=', value, &low, &high))
+        return false;
+    for (size_t i = 0; i < directory->count; i++)
+        may += directory->groups[i].shapes[column].minimum <= low &&
+               low <= directory->groups[i].shapes[column].maximum;
+    return may > directory->count / 2;
+}
+
+/* Rows are looked up by one value: this time or from the next time on, in the totals of all values,
+ * which take as long as a scan.  */
+static int start_lookups(struct columns_cursor *cursor, sqlite3_value *value)
 {
     struct combined *combined = cursor->combined;
+    const struct columns_source *source = columns_source_of(cursor_table(cursor));
     const struct served_column *is =
         &cursor_table(cursor)->served->columns[combined->plan[1] - 'A'];
     struct combined_column by = { .is = is, .source = source_of(is) };
     int code;
 
-    if (combined->keys > 0 || by.source != FROM_BLOCK || combined->lookups++ != 1)
+    if (combined->keys > 0 || by.source != FROM_BLOCK || combined->lookups > 1)
         return SQLITE_OK;
+    if (combined->lookups++ == 0 && !may_be_everywhere(source, is->column, value))
+        return SQLITE_OK;
+    combined->lookups = 2;
     code = rows_start(cursor, PLAN_ROWS, "/", 0, NULL);
     if (code == SQLITE_OK && cursor->integers && all_add_up(cursor))
         code = totals_make(cursor, &by, &combined->totals);
@@ -522,7 +543,7 @@ static int start_totals(struct columns_cursor *cursor, int plan, int argc, sqlit
     struct combined *combined = cursor->combined;
 
     if (plan == PLAN_EQUAL)
-        return combined->totals ? SQLITE_OK : start_lookups(cursor);
+        return combined->totals ? SQLITE_OK : start_lookups(cursor, argv[0]);
     totals_release(combined->totals);
     combined->totals = NULL;
     return plan == PLAN_ROWS ? start_groups(cursor, argc, argv) : SQLITE_OK;

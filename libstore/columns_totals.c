@@ -103,35 +103,58 @@ int combined_add_ahead(struct columns_cursor *cursor, const struct combined_colu
 
 /* ---- All rows ---- */
 
-static inline uint64_t key_of(const struct columns_cursor *cursor, const struct totals *totals,
-                              int64_t value)
+/* Values that are integers, and none is NULL.  */
+static void find_integers(const struct block *block, unsigned at, unsigned count,
+                          const struct totals *totals, uint64_t *keys)
 {
-    return combined_is_text(&totals->by) ? (uint64_t)combined_rank(cursor, &totals->by, value)
-                                         : (uint64_t)value - (uint64_t)totals->minimum + 1;
+    const uint64_t first = (uint64_t)totals->minimum - 1;
+
+    for (unsigned i = 0; i < count; i++)
+        keys[i] = (uint64_t)block_value(block, at + i) - first;
+}
+
+static void find_any(const struct columns_cursor *cursor, const struct block *block, unsigned count,
+                     const struct totals *totals, uint64_t *keys)
+{
+    const uint64_t first = combined_is_text(&totals->by) ? 0 : (uint64_t)totals->minimum - 1;
+    unsigned at = cursor_at(cursor);
+
+    for (unsigned i = 0; i < count; i++) {
+        keys[i] = 0;
+        if (!block_is_null(block, at + i))
+            keys[i] = (uint64_t)combined_rank(cursor, &totals->by, block_value(block, at + i)) -
+                      first;
+    }
 }
 
 /* Find the group of each of the next rows.  The values of its first row belong to none: their place
  * is after those of all groups.  */
 static int find_places(struct columns_cursor *cursor, struct totals *totals, uint32_t *places)
 {
-    unsigned at = cursor_at(cursor), count = combined_ahead(cursor);
+    unsigned count = combined_ahead(cursor);
+    uint64_t keys[BLOCK_ROWS];
     const struct block *block;
     int code = cursor_block(cursor, totals->by.is->column, &block);
 
-    for (unsigned i = 0; i < count && code == SQLITE_OK; i++) {
-        uint64_t key = 0;
+    if (code != SQLITE_OK)
+        return code;
+    if (block->nulls || (block->flags & BLOCK_HAS_OTHERS) || combined_is_text(&totals->by))
+        find_any(cursor, block, count, totals, keys);
+    else
+        find_integers(block, cursor_at(cursor), count, totals, keys);
+    for (unsigned i = 0; i < count; i++) {
+        struct total *group;
 
-        if (!block_is_null(block, at + i))
-            key = key_of(cursor, totals, block_value(block, at + i));
-        if (key >= totals->keys)
+        if (keys[i] >= totals->keys)
             return SQLITE_CORRUPT_VTAB; /* the summary of the block is wrong */
-        places[i] = (uint32_t)key;
-        if (totals->groups[key].rows++ > 0)
+        group = &totals->groups[keys[i]];
+        places[i] = (uint32_t)keys[i];
+        if (group->rows++ > 0)
             continue;
-        totals->groups[key].first = (uint32_t)(cursor->row + i);
+        group->first = (uint32_t)(cursor->row + i);
         places[i] = (uint32_t)totals->keys;
     }
-    return code;
+    return SQLITE_OK;
 }
 
 static int add_rows(struct columns_cursor *cursor, struct totals *totals)

@@ -156,7 +156,7 @@ END_TEST
     "INSERT INTO thread (id, upid, koid) VALUES (1, 1, 1), (2, 1, 2);"                          \
     "INSERT INTO sched_slice VALUES (1, 0, 4611686018427387904, 0, 1, 'S', 0), "                \
     "(2, 1, 4611686018427387903, 0, 1, 'R', 0), (3, 2, 1, 0, 0, NULL, 0), "                     \
-    "(4, 3, 1, 0, 2, NULL, 0);"                                                              \
+    "(4, 3, 1, 0, 2, NULL, 0);"                                                                 \
     "INSERT INTO thread_wait VALUES (1, 0, 7, 1, 'S', NULL), (2, 1, -20, 1, 'R', NULL), "       \
     "(3, 2, 5, 2, 'S', NULL);"
 
