@@ -106,6 +106,9 @@ static enum profile_status copy_report(struct profile *profile, const struct sym
     if (status == PROFILE_OK)
         status = profile_stacks_string(stacks, report->fallback, strlen(report->fallback),
                                        &coverage->fallback, error);
+    if (status == PROFILE_OK)
+        status = profile_stacks_string(stacks, report->unread, strlen(report->unread),
+                                       &coverage->unread, error);
     return status;
 }
 

@@ -100,7 +100,8 @@ static bool take_module(struct covering *work, sqlite3_stmt *row)
     module->name = store_copy_column(row, 1);
     module->build_id = store_copy_column(row, 2);
     module->fallback = store_copy_column(row, 3);
-    if (!module->name || !module->build_id || !module->fallback)
+    module->unread = store_copy_column(row, 4);
+    if (!module->name || !module->build_id || !module->fallback || !module->unread)
         work->status = store_no_memory(work->error);
     return work->status == STORE_OK;
 }
@@ -171,8 +172,10 @@ static bool gather(struct covering *work)
         return false;
     spread(work);
     return each(work,
-                "SELECT id, name, build_id, coalesce(value, '') FROM main.module "
-                "LEFT JOIN main.meta ON capture_id = 0 AND key = 'libdwarf.' || id",
+                "SELECT id, name, build_id, coalesce(f.value, ''), coalesce(u.value, '') "
+                "FROM main.module "
+                "LEFT JOIN main.meta AS f ON f.capture_id = 0 AND f.key = 'libdwarf.' || id "
+                "LEFT JOIN main.meta AS u ON u.capture_id = 0 AND u.key = 'unread.' || id",
                 take_module) &&
            each(work,
                 "SELECT f.id, f.module_id, count(iif(s.quality > 0, s.function, NULL)) > 0, "
@@ -199,6 +202,7 @@ static void release_row(struct store_coverage *row)
     free(row->name);
     free(row->build_id);
     free(row->fallback);
+    free(row->unread);
 }
 
 /* Keep the rows that samples are in.  */
@@ -226,7 +230,9 @@ enum store_status store_coverage(struct store *store, struct store_coverage **ro
         work.rows[0].name = strdup("");
         work.rows[0].build_id = strdup("");
         work.rows[0].fallback = strdup("");
-        if (!work.rows[0].name || !work.rows[0].build_id || !work.rows[0].fallback)
+        work.rows[0].unread = strdup("");
+        if (!work.rows[0].name || !work.rows[0].build_id || !work.rows[0].fallback ||
+            !work.rows[0].unread)
             work.status = store_no_memory(work.error);
     }
     free(work.parents);

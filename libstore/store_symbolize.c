@@ -302,7 +302,9 @@ static size_t choose_poor(const struct sym_module *found, struct frame *frames, 
     return chosen;
 }
 
-static bool resolve(struct symbolizer *work, struct sym_module *found, struct module *module)
+/* *count is set to how many addresses were looked up.  */
+static bool resolve(struct symbolizer *work, struct sym_module *found, struct module *module,
+                    size_t *count)
 {
     struct sym_error sym_error = { .status = SYM_OK };
     uint64_t *vaddrs = calloc(module->count + 1, sizeof *vaddrs);
@@ -311,32 +313,53 @@ static bool resolve(struct symbolizer *work, struct sym_module *found, struct mo
     if (!vaddrs)
         return out_of_memory(work);
     work->batch = &work->frames[module->first];
-    status = sym_module_resolve(found, vaddrs,
-                                choose_poor(found, work->batch, module->count, vaddrs), take_answer,
-                                work, &sym_error);
+    *count = choose_poor(found, work->batch, module->count, vaddrs);
+    status = sym_module_resolve(found, vaddrs, *count, take_answer, work, &sym_error);
     free(vaddrs);
     if (status == SYM_NO_MEMORY)
         return out_of_memory(work);
     return work->status == STORE_OK;
 }
 
-/* For coverage, whenever it is wanted.  */
-static bool keep_fallback(struct symbolizer *work, const struct module *module,
-                          struct sym_module *found)
+/* Executes sql for the module's number and, unless it is NULL, text.  */
+static bool change_meta(struct symbolizer *work, const struct module *module, const char *sql,
+                        const char *text)
 {
-    const struct sym_report *report = sym_module_report(found);
+    sqlite3_stmt *row = prepare(work, sql);
 
-    if (!report->fallback_units)
-        return true;
-    sqlite3_stmt *row = prepare(work, "INSERT OR REPLACE INTO main.meta (capture_id, key, value) "
-                                      "VALUES (0, 'libdwarf.' || ?1, ?2)");
     if (!row)
         return false;
     (void)sqlite3_bind_int64(row, 1, module - work->modules + 1);
-    (void)sqlite3_bind_text(row, 2, report->fallback, -1, SQLITE_STATIC);
+    if (text)
+        (void)sqlite3_bind_text(row, 2, text, -1, SQLITE_STATIC);
     bool done = run(work, row);
     (void)sqlite3_finalize(row);
     return done;
+}
+
+/* For coverage, whenever it is wanted.  What was read by libdwarf is true of the names in the store
+ * forever.  What was not read is true until debug information without such damage is used, for at
+ * least one of the count addresses.  */
+static bool keep_damage(struct symbolizer *work, const struct module *module,
+                        struct sym_module *found, size_t count)
+{
+    const struct sym_report *report = sym_module_report(found);
+
+    if (report->fallback_units &&
+        !change_meta(work, module,
+                     "INSERT OR REPLACE INTO main.meta (capture_id, key, value) "
+                     "VALUES (0, 'libdwarf.' || ?1, ?2)",
+                     report->fallback))
+        return false;
+    if (report->unread_units)
+        return change_meta(work, module,
+                           "INSERT OR REPLACE INTO main.meta (capture_id, key, value) "
+                           "VALUES (0, 'unread.' || ?1, ?2)",
+                           report->unread);
+    return count == 0 || report->quality != SYM_QUALITY_DWARF ||
+           change_meta(work, module,
+                       "DELETE FROM main.meta WHERE capture_id = 0 AND key = 'unread.' || ?1",
+                       NULL);
 }
 
 static bool report_module(struct symbolizer *work, const struct module *module,
@@ -370,6 +393,7 @@ static bool symbolize_module(struct symbolizer *work, struct module *module, sto
     struct sym_error sym_error;
     struct sym_module *found;
     enum sym_status status;
+    size_t count;
 
     if (module->name[0] == '/' || module->name[0] == '[')
         key.path = module->name;
@@ -383,7 +407,7 @@ static bool symbolize_module(struct symbolizer *work, struct module *module, sto
     }
     if (status != SYM_OK)
         return true;
-    return resolve(work, found, module) && keep_fallback(work, module, found) &&
+    return resolve(work, found, module, &count) && keep_damage(work, module, found, count) &&
            report_module(work, module, found, told, context);
 }
 

@@ -271,7 +271,8 @@ struct sym_unit {
 
     uint8_t refused;     /* parts that the decoder could not read to the end, enum sym_unit_part */
     uint8_t by_libdwarf; /* parts that libdwarf read instead; such a unit stays decoded */
-    bool tried_libdwarf;
+    bool libdwarf_done;  /* libdwarf was tried, or will not be */
+    bool is_missed;      /* counted in sym_fallback.missed_count */
 
     bool charged;          /* for its line program, see sym_unit_charge() */
     uint32_t task;         /* of sym_ahead, which has it until it is taken; or SYM_NO_VALUE */
@@ -323,6 +324,8 @@ struct sym_fallback {
     uint64_t spent_ms;     /* CPU time of all of them */
     size_t unit_count;     /* units of which it read something */
     char reason[240];      /* what the decoder could not read, of the first; a phrase */
+    size_t missed_count;   /* units with a part that neither reads to the end */
+    char missed[320];      /* what that is and why, of the first; a phrase */
 };
 
 struct sym_dwarf {

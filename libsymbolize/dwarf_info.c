@@ -1,4 +1,5 @@
 /* dwarf_info.c - a .debug_info section: headers of its units, and where their abbreviations are. */
+#include "libsymbolize/fallback.h"
 #include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
@@ -55,6 +56,7 @@ enum sym_status sym_info_load_locations(struct sym_info *info)
 /* ---- Unit headers ---- */
 
 struct header {
+    uint64_t length;
     uint64_t die_offset; /* in .debug_info; 0: the unit is too short for a DIE */
     uint64_t limit;      /* where the next one starts */
     uint64_t abbrev_offset;
@@ -93,6 +95,7 @@ static bool read_header(const struct sym_info *info, uint64_t offset, struct hea
         out->offset_size = 8;
         length = sym_read_number(&cursor, 8);
     }
+    out->length = length;
     if (cursor.failed || length > cursor.left)
         return false;
     out->limit = section->size - cursor.left + length;
@@ -166,6 +169,31 @@ static enum sym_status add_unit(struct sym_info *info, uint64_t offset, const st
     return SYM_OK;
 }
 
+/* Without a length: whether any unit follows is unknown.  */
+static void miss_rest(struct sym_decoder *decoder, const struct sym_info *info, uint64_t offset)
+{
+    sym_decoder_damage(decoder, "unit at 0x%llx of .debug_info leaves the section",
+                       (unsigned long long)offset);
+    if (info == &decoder->dwarf->main)
+        sym_fallback_miss(decoder->dwarf, NULL,
+                          "unit at 0x%llx of .debug_info leaves the section; no unit after it is "
+                          "found",
+                          (unsigned long long)offset);
+}
+
+/* A length of 0 is padding, not a unit.  */
+static void miss_header(struct sym_decoder *decoder, const struct sym_info *info, uint64_t offset,
+                        const struct header *header)
+{
+    sym_decoder_damage(decoder, "damaged unit header at 0x%llx of .debug_info",
+                       (unsigned long long)offset);
+    if (info == &decoder->dwarf->main && header->length > 0)
+        sym_fallback_miss(decoder->dwarf, NULL,
+                          "damaged unit header at 0x%llx of .debug_info; libdwarf is not used for "
+                          "it",
+                          (unsigned long long)offset);
+}
+
 static enum sym_status read_headers(struct sym_decoder *decoder, struct sym_info *info)
 {
     uint64_t size = info->sections[SYM_SECTION_INFO].size;
@@ -174,13 +202,11 @@ static enum sym_status read_headers(struct sym_decoder *decoder, struct sym_info
 
     for (uint64_t offset = 0; offset < size && !status; offset = header.limit) {
         if (!read_header(info, offset, &header)) {
-            sym_decoder_damage(decoder, "unit at 0x%llx of .debug_info leaves the section",
-                               (unsigned long long)offset);
+            miss_rest(decoder, info, offset);
             break;
         }
         if (!is_sound(info, &header))
-            sym_decoder_damage(decoder, "damaged unit header at 0x%llx of .debug_info",
-                               (unsigned long long)offset);
+            miss_header(decoder, info, offset, &header);
         else if (is_wanted(info, &header) && info->unit_count < UNITS_MAX)
             status = add_unit(info, offset, &header);
     }

@@ -208,8 +208,13 @@ static enum sym_status index_unit(struct sym_dwarf *dwarf, uint32_t number,
     if (unit->is_partial)
         return unit->refused ? cover_by_fallback(dwarf, unit, like, index) : SYM_OK;
     status = sym_extent_ranges(&dwarf->decoder, unit, &root.extent, like, index);
-    if (status == SYM_MALFORMED) /* noted; what was read is kept */
+    if (status == SYM_MALFORMED) { /* noted; what was read is kept */
+        sym_fallback_miss(dwarf, unit,
+                          "damaged range list of the unit at 0x%llx of .debug_info; libdwarf is "
+                          "not used for it",
+                          (unsigned long long)unit->offset);
         status = SYM_OK;
+    }
     /* Strict DWARF 2 has no ranges and names but one of the sections that the unit is in.  */
     bool is_vague = index->count == before || unit->sizes.version == 2;
     if (!status && unit->refused)

@@ -1,8 +1,11 @@
-/* fallback.c - when libdwarf is tried, and whether what it read is better.  */
+/* fallback.c - when libdwarf is tried, whether what it read is better, and which units nobody
+ * reads.  */
 #include "libsymbolize/fallback.h"
 #include "libsymbolize/symbolize_internal.h"
 
 #include <stdio.h>
+
+#include "base/fail.h"
 
 enum {
     WALL_MS = 120 * 1000, /* a busy machine gives a child its CPU time late */
@@ -35,40 +38,52 @@ static bool covers(const struct sym_segments *more, const struct sym_segments *l
     return true;
 }
 
-static void take_functions(struct sym_unit *unit, struct sym_fallback_parts *parts)
+static enum sym_fallback_end take_functions(struct sym_unit *unit, struct sym_fallback_parts *parts)
 {
     struct sym_scopes ours = unit->scopes;
 
+    if (!(parts->parts & SYM_PART_FUNCTIONS))
+        return SYM_FALLBACK_REFUSED;
+    if (!parts->scopes.function_count)
+        return SYM_FALLBACK_EMPTY;
+    if (!covers(&parts->scopes.segments, &ours.segments, parts->scopes.items, ours.items))
+        return SYM_FALLBACK_DIFFERS;
     unit->scopes = parts->scopes;
     parts->scopes = ours;
     unit->by_libdwarf |= SYM_PART_FUNCTIONS;
+    return SYM_FALLBACK_HELPS;
 }
 
-static void take_lines(struct sym_unit *unit, struct sym_fallback_parts *parts)
+static enum sym_fallback_end take_lines(struct sym_unit *unit, struct sym_fallback_parts *parts)
 {
     struct sym_lines ours = unit->lines;
 
+    if (!(parts->parts & SYM_PART_LINES))
+        return SYM_FALLBACK_REFUSED;
+    if (!parts->lines.sequence_count)
+        return SYM_FALLBACK_EMPTY;
+    if (!covers(&parts->lines.segments, &ours.segments, NULL, NULL))
+        return SYM_FALLBACK_DIFFERS;
     unit->lines = parts->lines;
     parts->lines = ours;
     if (!unit->comp_dir[0])
         unit->comp_dir = parts->comp_dir;
     unit->by_libdwarf |= SYM_PART_LINES;
+    return SYM_FALLBACK_HELPS;
 }
 
 /* The decoder keeps what it read before the damage.  libdwarf's parts are complete, but where it
  * goes on after the damage it may take other bytes for entries.  If it has not the functions that
  * the decoder has, or no lines where the decoder has some, its part is not used.  */
-static void take_better(struct sym_unit *unit, struct sym_fallback_parts *parts)
+static enum sym_fallback_end take_better(struct sym_unit *unit, struct sym_fallback_parts *parts)
 {
-    unsigned wanted = parts->parts & unit->refused;
+    enum sym_fallback_end functions = SYM_FALLBACK_HELPS, lines = SYM_FALLBACK_HELPS;
 
-    if ((wanted & SYM_PART_FUNCTIONS) && parts->scopes.function_count &&
-        covers(&parts->scopes.segments, &unit->scopes.segments, parts->scopes.items,
-               unit->scopes.items))
-        take_functions(unit, parts);
-    if ((wanted & SYM_PART_LINES) && parts->lines.sequence_count &&
-        covers(&parts->lines.segments, &unit->lines.segments, NULL, NULL))
-        take_lines(unit, parts);
+    if (unit->refused & SYM_PART_FUNCTIONS)
+        functions = take_functions(unit, parts);
+    if (unit->refused & SYM_PART_LINES)
+        lines = take_lines(unit, parts);
+    return functions ? functions : lines;
 }
 
 /* ---- One unit ---- */
@@ -86,23 +101,27 @@ static struct sym_fallback_limits limits_of(const struct sym_fallback *fallback)
                                          .answer_bytes = ANSWER_BYTES_MAX };
 }
 
-/* Whether a child may be started for the unit.  */
-static bool may_try(const struct sym_fallback *fallback, const struct sym_unit *unit)
+/* Whether a child may be started for a unit.  */
+static enum sym_fallback_end may_try(const struct sym_fallback *fallback)
 {
-    return unit->refused && !unit->tried_libdwarf && !fallback->is_off &&
-           fallback->tried_count < SYM_FALLBACK_UNITS_MAX &&
-           fallback->spent_ms < SYM_FALLBACK_CPU_MS_MAX;
+    if (fallback->is_off)
+        return SYM_FALLBACK_OFF;
+    return fallback->tried_count < SYM_FALLBACK_UNITS_MAX &&
+                   fallback->spent_ms < SYM_FALLBACK_CPU_MS_MAX
+               ? SYM_FALLBACK_HELPS
+               : SYM_FALLBACK_NO_BUDGET;
 }
 
-/* What the decoder could not read of a unit.  The functions of a skeleton are in another file.  */
-static void state_reason(const struct sym_dwarf *dwarf, const struct sym_unit *unit, char *reason,
-                         size_t size)
+/* What the decoder could not read of parts of a unit.  The functions of a skeleton are in another
+ * file.  */
+static void state_reason(const struct sym_dwarf *dwarf, const struct sym_unit *unit, unsigned parts,
+                         char *reason, size_t size)
 {
     const struct sym_unit *dies = sym_unit_dies(unit);
     const char *path = dies->info->object->path, *slash = strrchr(path, '/');
     uint64_t offset = sym_fallback_start(dwarf, dies) + dies->offset;
 
-    if (unit->refused == SYM_PART_LINES || (unit->split && unit->by_libdwarf == SYM_PART_LINES))
+    if (parts == SYM_PART_LINES && unit->line_offset != UINT64_MAX)
         (void)snprintf(reason, size, "damaged line table at 0x%llx of .debug_line",
                        (unsigned long long)unit->line_offset);
     else if (unit->split)
@@ -114,18 +133,20 @@ static void state_reason(const struct sym_dwarf *dwarf, const struct sym_unit *u
 }
 
 enum sym_status sym_fallback_use(struct sym_dwarf *dwarf, struct sym_unit *unit,
-                                 struct sym_bytes answer)
+                                 struct sym_bytes answer, enum sym_fallback_end *end)
 {
     struct sym_fallback_parts parts;
     enum sym_status status = sym_fallback_read(dwarf, unit, answer, &parts);
 
+    *end = answer.size ? SYM_FALLBACK_UNUSABLE : SYM_FALLBACK_REFUSED;
     if (!status)
-        take_better(unit, &parts);
+        *end = take_better(unit, &parts);
     sym_fallback_release(&parts);
     return status;
 }
 
-static enum sym_status ask(struct sym_dwarf *dwarf, struct sym_unit *unit)
+static enum sym_status ask(struct sym_dwarf *dwarf, struct sym_unit *unit,
+                           enum sym_fallback_end *end)
 {
     struct sym_fallback *fallback = &dwarf->fallback;
     struct sym_fallback_job job = { .dwarf = dwarf, .unit = unit, .parts = unit->refused };
@@ -135,28 +156,96 @@ static enum sym_status ask(struct sym_dwarf *dwarf, struct sym_unit *unit)
         fallback->child ? fallback->child : sym_fallback_write, &job, &limits, &answer);
 
     fallback->spent_ms += answer.cost_ms;
+    *end = answer.end;
     if (!status)
-        status = sym_fallback_use(dwarf, unit, (struct sym_bytes){ answer.bytes, answer.size });
+        status = sym_fallback_use(dwarf, unit, (struct sym_bytes){ answer.bytes, answer.size },
+                                  end);
     base_free(answer.bytes);
     return status == SYM_NO_MEMORY ? status : SYM_OK;
 }
+
+/* ---- Units that nobody reads ---- */
+
+void sym_fallback_miss(struct sym_dwarf *dwarf, struct sym_unit *unit, const char *format, ...)
+{
+    struct sym_fallback *fallback = &dwarf->fallback;
+
+    if (unit && unit->is_missed)
+        return;
+    if (unit)
+        unit->is_missed = true;
+    if (fallback->missed_count++ == 0)
+        BASE_FORMAT(fallback->missed, format);
+}
+
+/* Counts a unit with refused parts that libdwarf did not complete.  end: why.  */
+static void miss_parts(struct sym_dwarf *dwarf, struct sym_unit *unit, enum sym_fallback_end end)
+{
+    static const struct {
+        const char *before, *after; /* the name of the part, if after is not NULL */
+    } ends[SYM_FALLBACK_ENDS] = {
+        [SYM_FALLBACK_REFUSED] = { "libdwarf cannot read its ", " either" },
+        [SYM_FALLBACK_EMPTY] = { "libdwarf finds no ", " there" },
+        [SYM_FALLBACK_DIFFERS] = { "libdwarf does not find the same ", " there" },
+        [SYM_FALLBACK_UNUSABLE] = { "the answer of libdwarf is unusable", NULL },
+        [SYM_FALLBACK_TOO_LONG] = { "the answer of libdwarf is too large", NULL },
+        [SYM_FALLBACK_CRASHED] = { "libdwarf crashed", NULL },
+        [SYM_FALLBACK_TIMED_OUT] = { "libdwarf took too long", NULL },
+        [SYM_FALLBACK_NO_PROCESS] = { "no process could be started for libdwarf", NULL },
+        [SYM_FALLBACK_NO_BUDGET] = { "libdwarf was not used, because earlier units took all that "
+                                     "one object may take",
+                                     NULL },
+        [SYM_FALLBACK_OFF] = { "libdwarf was not used", NULL },
+    };
+    unsigned missed = unit->refused & ~(unsigned)unit->by_libdwarf;
+    const char *part = missed & SYM_PART_FUNCTIONS ? "functions" : "lines";
+    char reason[240];
+
+    /* If the decoder does not know whether there is a table, libdwarf may have found none.  */
+    if (missed == SYM_PART_LINES && unit->line_offset == UINT64_MAX && end == SYM_FALLBACK_REFUSED)
+        end = SYM_FALLBACK_EMPTY;
+    const char *after = ends[end].after;
+    state_reason(dwarf, unit, missed, reason, sizeof reason);
+    sym_fallback_miss(dwarf, unit, "%s; %s%s%s", reason, ends[end].before, after ? part : "",
+                      after ? after : "");
+}
+
+/* ---- Deciding ---- */
 
 enum sym_status sym_fallback_unit(struct sym_dwarf *dwarf, struct sym_unit *unit)
 {
     struct sym_fallback *fallback = &dwarf->fallback;
 
-    if (!may_try(fallback, unit))
+    if (!unit->refused || unit->libdwarf_done)
         return SYM_OK;
-    unit->tried_libdwarf = true;
-    fallback->tried_count++;
-    enum sym_status status = ask(dwarf, unit);
+    unit->libdwarf_done = true;
+    enum sym_fallback_end end = may_try(fallback);
+    enum sym_status status = SYM_OK;
+    if (!end) {
+        fallback->tried_count++;
+        status = ask(dwarf, unit, &end);
+    }
     if (unit->by_libdwarf && fallback->unit_count++ == 0)
-        state_reason(dwarf, unit, fallback->reason, sizeof fallback->reason);
+        state_reason(dwarf, unit, unit->split ? unit->by_libdwarf : unit->refused, fallback->reason,
+                     sizeof fallback->reason);
+    if (!status && (unit->refused & ~unit->by_libdwarf))
+        miss_parts(dwarf, unit, end);
     return status;
 }
+
+/* ---- Sentences ---- */
 
 char *sym_fallback_sentence(const struct sym_fallback *fallback)
 {
     return sym_format("%zu unit%s read by libdwarf, because ours could not: %s",
                       fallback->unit_count, fallback->unit_count == 1 ? "" : "s", fallback->reason);
+}
+
+char *sym_fallback_missed(const struct sym_fallback *fallback)
+{
+    bool one = fallback->missed_count == 1;
+
+    return sym_format("%zu unit%s of the debug information %s not read completely%s: %s",
+                      fallback->missed_count, one ? "" : "s", one ? "was" : "were",
+                      one ? "" : "; the first", fallback->missed);
 }

@@ -18,10 +18,27 @@ struct sym_fallback_limits {
     size_t answer_bytes;
 };
 
+/* Why libdwarf is no help with a unit.  */
+enum sym_fallback_end {
+    SYM_FALLBACK_HELPS = 0,    /* it is */
+    SYM_FALLBACK_REFUSED = 1,  /* it cannot read the part to the end */
+    SYM_FALLBACK_EMPTY = 2,    /* it finds no functions, or no lines */
+    SYM_FALLBACK_DIFFERS = 3,  /* it lacks functions, or lines, that the decoder has */
+    SYM_FALLBACK_UNUSABLE = 4, /* the answer is not one */
+    SYM_FALLBACK_TOO_LONG = 5, /* the answer has too many bytes */
+    SYM_FALLBACK_CRASHED = 6,
+    SYM_FALLBACK_TIMED_OUT = 7,
+    SYM_FALLBACK_NO_PROCESS = 8, /* no child could be started */
+    SYM_FALLBACK_NO_BUDGET = 9,  /* other units of the object have spent it */
+    SYM_FALLBACK_OFF = 10,
+    SYM_FALLBACK_ENDS
+};
+
 struct sym_fallback_answer {
     uint8_t *bytes; /* the caller's, from base_realloc() */
     size_t size, capacity;
     uint64_t cost_ms; /* CPU time, or, if the system does not report it, the time that passed */
+    enum sym_fallback_end end; /* with SYM_NOT_FOUND: why there is no answer */
 };
 
 /* Runs task(context, fd) in a child process and takes what it writes to fd.  The child has the
@@ -75,16 +92,25 @@ enum {
 };
 
 /* Checks an answer for a decoded unit and takes from it the parts that the decoder refused, if they
- * are better.  SYM_OK, whether that was of use or not, SYM_MALFORMED or SYM_NO_MEMORY.  */
+ * are better.  *end is set to why a part was not taken, that of the functions first.  SYM_OK,
+ * whether a part was taken or not, SYM_MALFORMED or SYM_NO_MEMORY.  */
 enum sym_status sym_fallback_use(struct sym_dwarf *dwarf, struct sym_unit *unit,
-                                 struct sym_bytes answer);
+                                 struct sym_bytes answer, enum sym_fallback_end *end);
 
-/* Reads what the decoder refused of a decoded unit, once, as long as the object's budget lasts.
- * Only where answers are given: names are made.  SYM_OK, whether that was of use or not, or
- * SYM_NO_MEMORY.  */
+/* Reads what the decoder refused of a decoded unit, once, as long as the object's budget lasts, and
+ * counts the unit if a part of it is still not read.  Only where answers are given: names are made.
+ * SYM_OK, whether that was of use or not, or SYM_NO_MEMORY.  */
 enum sym_status sym_fallback_unit(struct sym_dwarf *dwarf, struct sym_unit *unit);
+
+/* Counts a unit of which nobody reads all, unless it was counted before; unit is NULL if its header
+ * is damaged.  The phrase of the first is kept: what is damaged, and why libdwarf is no help.  */
+void sym_fallback_miss(struct sym_dwarf *dwarf, struct sym_unit *unit, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* "2 units read by libdwarf, because ours could not: ...", the caller's; NULL: no memory.  */
 char *sym_fallback_sentence(const struct sym_fallback *fallback);
+
+/* "2 units of the debug information were not read completely; the first: ...", likewise.  */
+char *sym_fallback_missed(const struct sym_fallback *fallback);
 
 #endif /* SYMBOLIZE_FALLBACK_H */

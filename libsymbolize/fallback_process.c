@@ -14,14 +14,18 @@
 
 #include "base/grow.h"
 
-enum { READ_BYTES = 64 << 10 };
+enum {
+    READ_BYTES = 64 << 10,
+    NOT_BOUNDED = 125, /* exit status of a child that has done nothing */
+};
 
 /* One child starts at a time, so that none inherits the pipe of another.  */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- In the child ---- */
 
-static bool bound(int resource, rlim_t most)
+/* more: after most, how far the child may go before it is killed.  */
+static bool bound(int resource, rlim_t most, rlim_t more)
 {
     struct rlimit limit;
 
@@ -29,7 +33,8 @@ static bool bound(int resource, rlim_t most)
         return false;
     if (limit.rlim_cur > most)
         limit.rlim_cur = most;
-    limit.rlim_max = limit.rlim_cur;
+    if (limit.rlim_max > limit.rlim_cur + more)
+        limit.rlim_max = limit.rlim_cur + more;
     return setrlimit((__rlimit_resource_t)resource, &limit) == 0;
 }
 
@@ -54,8 +59,8 @@ static bool bound_child(const struct sym_fallback_limits *limits)
 
     return inherited_bytes(&bytes) &&
            !__builtin_add_overflow(bytes, limits->memory_bytes, &bytes) &&
-           bound(RLIMIT_AS, bytes) && bound(RLIMIT_CPU, limits->cpu_seconds) &&
-           bound(RLIMIT_CORE, 0);
+           bound(RLIMIT_AS, bytes, 0) && bound(RLIMIT_CPU, limits->cpu_seconds, 1) &&
+           bound(RLIMIT_CORE, 0, 0);
 }
 
 /* The program's handlers are for the program.  That of SIGBUS may be the one of mapped_file.c,
@@ -89,7 +94,7 @@ static _Noreturn void run_child(sym_fallback_fn task, void *context,
     silence();
     (void)base_account_enter(NULL);
     if (fd < 0 || !bound_child(limits))
-        _exit(1);
+        _exit(NOT_BOUNDED);
     task(context, fd);
     _exit(0);
 }
@@ -141,7 +146,10 @@ static enum sym_status take_some(int fd, size_t most, struct sym_fallback_answer
         return errno == EINTR ? SYM_OK : SYM_NOT_FOUND;
     out->size += (size_t)size;
     *ends = size == 0;
-    return out->size <= most ? SYM_OK : SYM_NOT_FOUND;
+    if (out->size <= most)
+        return SYM_OK;
+    out->end = SYM_FALLBACK_TOO_LONG;
+    return SYM_NOT_FOUND;
 }
 
 /* Reads until the child closes the pipe.  */
@@ -156,6 +164,8 @@ static enum sym_status collect(int fd, const struct sym_fallback_limits *limits,
         struct pollfd waiting = { .fd = fd, .events = POLLIN };
         int64_t left = deadline - now_ms();
         int count = left > 0 ? poll(&waiting, 1, (int)left) : 0;
+        if (count == 0)
+            out->end = SYM_FALLBACK_TIMED_OUT;
         if (count == 0 || (count < 0 && errno != EINTR))
             return SYM_NOT_FOUND;
         if (count > 0)
@@ -167,6 +177,15 @@ static enum sym_status collect(int fd, const struct sym_fallback_limits *limits,
 static uint64_t cost_ms(const struct timeval *time)
 {
     return (uint64_t)time->tv_sec * 1000 + (uint64_t)time->tv_usec / 1000;
+}
+
+/* Why a child that ended badly of itself did so.  */
+static enum sym_fallback_end end_of(int result)
+{
+    if (WIFEXITED(result) && WEXITSTATUS(result) == NOT_BOUNDED)
+        return SYM_FALLBACK_NO_PROCESS;
+    return WIFSIGNALED(result) && WTERMSIG(result) == SIGXCPU ? SYM_FALLBACK_TIMED_OUT
+                                                              : SYM_FALLBACK_CRASHED;
 }
 
 /* Waits for the child.  False: it did not end well.  A program that ignores SIGCHLD, or waits for
@@ -185,7 +204,11 @@ static bool reap(pid_t child, int64_t started, struct sym_fallback_answer *out)
         return true;
     }
     out->cost_ms = cost_ms(&usage.ru_utime) + cost_ms(&usage.ru_stime);
-    return WIFEXITED(result) && WEXITSTATUS(result) == 0;
+    if (WIFEXITED(result) && WEXITSTATUS(result) == 0)
+        return true;
+    if (!out->end)
+        out->end = end_of(result);
+    return false;
 }
 
 enum sym_status sym_fallback_run(sym_fallback_fn task, void *context,
@@ -197,12 +220,16 @@ enum sym_status sym_fallback_run(sym_fallback_fn task, void *context,
 
     *out = (struct sym_fallback_answer){ .bytes = NULL };
     pid_t child = start_child(task, context, limits, &fd);
-    if (child < 0)
+    if (child < 0) {
+        out->end = SYM_FALLBACK_NO_PROCESS;
         return SYM_NOT_FOUND;
+    }
     enum sym_status status = collect(fd, limits, out);
     if (status) /* it has the pipe open, so it is there */
         (void)kill(child, SIGKILL);
     (void)close(fd);
     bool ended_well = reap(child, started, out);
+    if (status && !out->end) /* its result is unknown */
+        out->end = SYM_FALLBACK_CRASHED;
     return status || ended_well ? status : SYM_NOT_FOUND;
 }

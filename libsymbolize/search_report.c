@@ -309,11 +309,19 @@ enum sym_status sym_module_check_fallback(struct sym_module *module)
 {
     const struct sym_fallback *fallback = &module->loaded.dwarf.fallback;
 
+    struct sym_report *report = &module->report;
+    enum sym_status status = SYM_OK;
+
     /* Debug information that is read again forgets what other addresses brought to light.  */
-    if (fallback->unit_count <= module->report.fallback_units)
-        return SYM_OK;
-    module->report.fallback_units = fallback->unit_count;
-    return report_text(module, &module->report.fallback, sym_fallback_sentence(fallback));
+    if (fallback->unit_count > report->fallback_units) {
+        report->fallback_units = fallback->unit_count;
+        status = report_text(module, &report->fallback, sym_fallback_sentence(fallback));
+    }
+    if (!status && fallback->missed_count > report->unread_units) {
+        report->unread_units = fallback->missed_count;
+        status = report_text(module, &report->unread, sym_fallback_missed(fallback));
+    }
+    return status;
 }
 
 enum sym_status sym_module_check_files(struct sym_module *module, bool ask)

@@ -223,7 +223,8 @@ static enum sym_status module_new(struct sym_session *session, const struct sym_
                                           .remedy = "",
                                           .cache_path = "",
                                           .cache_problem = "",
-                                          .fallback = "" };
+                                          .fallback = "",
+                                          .unread = "" };
     module->build_id = base_malloc(key->build_id_length + 1);
     module->path = copy_text(key->path);
     module->name = copy_text(key->name);

@@ -234,8 +234,8 @@ enum sym_status sym_report_write(struct sym_module *module, const struct sym_fin
 enum sym_status sym_module_downgrade(struct sym_module *module, const char *problem,
                                      const char *remedy);
 
-/* After a look-up: writes into the report how many units libdwarf read.  SYM_OK or
- * SYM_NO_MEMORY.  */
+/* After a look-up: writes into the report how many units libdwarf read, and of how
+ * many nobody read all.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_module_check_fallback(struct sym_module *module);
 
 /* After a look-up: writes into the report that a file was cut or rewritten meanwhile, if so; ask as

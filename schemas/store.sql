@@ -63,7 +63,8 @@ CREATE TABLE capture (
 -- Labels that users give to captures (fxtq import --label): label.NAME, such as label.commit.
 -- Keys of the store: cache_program, cache_inode, cache_trace, cache_capture and cache_damaged mark a file
 -- that `fxtq --cache` created and may replace.  libdwarf.N: how much of the debug information of module N only
--- libdwarf could read, as a sentence of the last lookup that needed it.
+-- libdwarf could read, as a sentence of the last lookup that needed it.  unread.N: how many damaged units of
+-- that debug information could not be read completely, as a sentence of the last lookup that found such units.
 CREATE TABLE meta (
     capture_id INTEGER NOT NULL, -- 0: the store
     key        TEXT NOT NULL,

@@ -72,8 +72,8 @@ struct look {
     unsigned jobs;
     bool details;
 
-    size_t units, children;
-    char fallback[200];
+    size_t units, unread_units, children;
+    char fallback[200], unread[400];
     char text[TEXT_MAX];
 };
 
@@ -106,6 +106,14 @@ static void open_module(const struct look *look, struct sym_session **session,
     (*module)->loaded.dwarf.fallback.child = look->child;
 }
 
+static void keep_report(struct look *look, const struct sym_report *report)
+{
+    look->units = report->fallback_units;
+    look->unread_units = report->unread_units;
+    (void)snprintf(look->fallback, sizeof look->fallback, "%s", report->fallback);
+    (void)snprintf(look->unread, sizeof look->unread, "%s", report->unread);
+}
+
 static void look_up(struct look *look)
 {
     struct sym_session *session;
@@ -120,10 +128,22 @@ static void look_up(struct look *look)
     module->loaded.dwarf.fallback.spent_ms += look->spent_ms;
     ck_assert_int_eq(sym_module_resolve(module, vaddrs, ADDRESSES, keep, look, NULL), SYM_OK);
     look->children = module->loaded.dwarf.fallback.tried_count - look->tried;
-    look->units = sym_module_report(module)->fallback_units;
-    (void)snprintf(look->fallback, sizeof look->fallback, "%s",
-                   sym_module_report(module)->fallback);
+    keep_report(look, sym_module_report(module));
     sym_session_close(session);
+}
+
+/* The report has one such unit.  */
+static void expect_unread(const struct look *look, const char *reason, const char *why)
+{
+    char *sentence;
+
+    ck_assert_uint_eq(look->unread_units, 1);
+    ck_assert_int_gt(asprintf(&sentence,
+                              "1 unit of the debug information was not read completely: %s; %s",
+                              reason, why),
+                     0);
+    ck_assert_str_eq(look->unread, sentence);
+    free(sentence);
 }
 
 /* ---- Units that libdwarf reads ---- */
@@ -170,14 +190,21 @@ static size_t section_offset(const char *section)
     return offset;
 }
 
+static void damage_byte(const char *file, const char *section, size_t offset, uint8_t from,
+                        uint8_t to)
+{
+    load(file);
+    store();
+    size_t at = section_offset(section) + offset;
+    ck_assert_uint_eq(object[at], from);
+    object[at] = to;
+    store();
+}
+
 static void damage(int row)
 {
-    load(damages[row].file);
-    store();
-    size_t at = section_offset(damages[row].section) + damages[row].offset;
-    ck_assert_uint_eq(object[at], damages[row].from);
-    object[at] = damages[row].to;
-    store();
+    damage_byte(damages[row].file, damages[row].section, damages[row].offset, damages[row].from,
+                damages[row].to);
 }
 
 static bool is_known_libdwarf(void)
@@ -202,14 +229,19 @@ START_TEST(a_refused_unit_has_the_words_of_the_sound_one)
     look_up(&with);
     ck_assert_uint_eq(without.children, 0);
     ck_assert_uint_eq(with.children, damaged);
-    if (damaged)
+    if (damaged) {
         ck_assert_str_ne(without.text, sound.text);
+        expect_unread(&without, damages[_i].fallback, "libdwarf was not used");
+    }
+    ck_assert_uint_eq(sound.unread_units, 0);
+    ck_assert_str_eq(sound.unread, "");
     ck_assert_str_eq(without.fallback, "");
     if (!is_known_libdwarf() && !with.units) {
         ck_assert_str_eq(with.text, without.text);
         return;
     }
     ck_assert_uint_eq(with.units, damaged);
+    ck_assert_uint_eq(with.unread_units, 0);
     ck_assert_str_eq(with.text, sound.text);
     ck_assert_int_ge(asprintf(&sentence,
                               damaged ? "1 unit read by libdwarf, because ours could "
@@ -219,6 +251,35 @@ START_TEST(a_refused_unit_has_the_words_of_the_sound_one)
                      0);
     ck_assert_str_eq(with.fallback, sentence);
     free(sentence);
+}
+END_TEST
+
+/* ---- Units that nobody reads ---- */
+
+static const struct {
+    const char *file, *section;
+    size_t offset; /* in it */
+    uint8_t from, to;
+    const char *reason, *why;
+} unread[] = {
+    { "x86-64-gcc.so", ".debug_line", 4, 5, 0x7f, "damaged line table at 0x0 of .debug_line",
+      "libdwarf cannot read its lines either" },
+    { "x86-64-dwarf5.so", ".debug_abbrev", 0x24, 0x19, 0x7f, "damaged unit at 0x0 of .debug_info",
+      "libdwarf cannot read its functions either" },
+    { "x86-64-gcc.so", ".debug_rnglists", 0x2c, 7, 0x7f,
+      "damaged range list of the unit at 0x0 of .debug_info", "libdwarf is not used for it" },
+};
+
+START_TEST(a_unit_that_nobody_reads_is_reported)
+{
+    static struct look look;
+
+    damage_byte(unread[_i].file, unread[_i].section, unread[_i].offset, unread[_i].from,
+                unread[_i].to);
+    look = (struct look){ .jobs = 1 };
+    look_up(&look);
+    ck_assert_uint_eq(look.units, 0);
+    expect_unread(&look, unread[_i].reason, unread[_i].why);
 }
 END_TEST
 
@@ -290,15 +351,15 @@ static void write_then_crash(void *context, int fd)
 static const struct {
     const char *name;
     sym_fallback_fn child;
-    bool works; /* there are bytes */
+    enum sym_fallback_end end; /* SYM_FALLBACK_HELPS: there may be bytes */
 } children[] = {
-    { "crashes", crash, false },
-    { "loops", loop, false },
-    { "waits for ever", wait_forever, false },
-    { "takes all memory", eat_memory, false },
-    { "writes without an end", write_without_end, false },
-    { "writes nothing", write_nothing, true },
-    { "writes garbage", write_garbage, true },
+    { "crashes", crash, SYM_FALLBACK_CRASHED },
+    { "loops", loop, SYM_FALLBACK_TIMED_OUT },
+    { "waits for ever", wait_forever, SYM_FALLBACK_TIMED_OUT },
+    { "takes all memory", eat_memory, SYM_FALLBACK_CRASHED },
+    { "writes without an end", write_without_end, SYM_FALLBACK_TOO_LONG },
+    { "writes nothing", write_nothing, SYM_FALLBACK_HELPS },
+    { "writes garbage", write_garbage, SYM_FALLBACK_HELPS },
 };
 
 /* AddressSanitizer waits for itself where it has no memory to report that there is none.  */
@@ -319,27 +380,38 @@ START_TEST(a_child_that_misbehaves_ends)
     struct sym_fallback_answer answer;
     enum sym_status status = sym_fallback_run(children[_i].child, NULL, &limits, &answer);
 
-    ck_assert_msg(status == (children[_i].works ? SYM_OK : SYM_NOT_FOUND), "%s: status %d",
+    ck_assert_msg(status == (children[_i].end ? SYM_NOT_FOUND : SYM_OK), "%s: status %d",
                   children[_i].name, (int)status);
+    if (!HAS_ASAN || children[_i].child != eat_memory) /* which may time out */
+        ck_assert_msg(answer.end == children[_i].end, "%s: %d", children[_i].name, answer.end);
     base_free(answer.bytes);
 }
 END_TEST
 
 START_TEST(a_child_that_fails_leaves_the_unit_as_it_is)
 {
-    static const sym_fallback_fn failing[] = { crash, write_nothing, write_garbage,
-                                               write_then_crash };
+    static const struct {
+        sym_fallback_fn child;
+        const char *why;
+    } failing[] = {
+        { crash, "libdwarf crashed" },
+        { write_nothing, "libdwarf cannot read its lines either" },
+        { write_garbage, "the answer of libdwarf is unusable" },
+        { write_then_crash, "libdwarf crashed" },
+    };
     static struct look without, with;
 
     damage(2);
     without = (struct look){ .off = true };
-    with = (struct look){ .child = failing[_i] };
+    with = (struct look){ .child = failing[_i].child };
     look_up(&without);
     look_up(&with);
     ck_assert_uint_eq(with.children, 1);
     ck_assert_uint_eq(with.units, 0);
     ck_assert_str_eq(with.fallback, "");
     ck_assert_str_eq(with.text, without.text);
+    expect_unread(&with, "damaged line table at 0x0 of .debug_line", failing[_i].why);
+    expect_unread(&without, "damaged line table at 0x0 of .debug_line", "libdwarf was not used");
 }
 END_TEST
 
@@ -398,6 +470,10 @@ START_TEST(an_object_has_a_budget)
     with = (struct look){ .tried = rows[_i].tried, .spent_ms = rows[_i].spent_ms };
     look_up(&with);
     ck_assert_uint_eq(with.children, rows[_i].children);
+    if (!rows[_i].children)
+        expect_unread(&with, "damaged line table at 0x0 of .debug_line",
+                      "libdwarf was not used, because earlier units took all that one object may "
+                      "take");
 }
 END_TEST
 
@@ -442,19 +518,24 @@ static void look_up_all(struct look *look)
         vaddrs[i] = code->start + i;
     ck_assert_int_eq(sym_module_resolve(module, vaddrs, count, keep, look, NULL), SYM_OK);
     free(vaddrs);
-    look->units = sym_module_report(module)->fallback_units;
+    keep_report(look, sym_module_report(module));
     sym_session_close(session);
+}
+
+static void build_units(void)
+{
+    build_write("units.sh",
+                "for i in 0 1 2 3 4 5; do echo \"static inline int in$i(int x) { return x * x; }\n"
+                "int f$i(int x) { return in$i(x) + in$i(x + $i); }\" >u$i.c; done\n"
+                "${CC:-cc} -O2 -gdwarf-4 -shared -fPIC -nostdlib -o object u?.c\n");
+    build_run("sh units.sh");
 }
 
 START_TEST(answers_do_not_depend_on_threads)
 {
     static struct look sound, one, four;
 
-    build_write("units.sh",
-                "for i in 0 1 2 3 4 5; do echo \"static inline int in$i(int x) { return x * x; }\n"
-                "int f$i(int x) { return in$i(x) + in$i(x + $i); }\" >u$i.c; done\n"
-                "${CC:-cc} -O2 -gdwarf-4 -shared -fPIC -nostdlib -o object u?.c\n");
-    build_run("sh units.sh");
+    build_units();
     sound = one = (struct look){ .jobs = 1 };
     four = (struct look){ .jobs = 4, .details = true };
     look_up_all(&sound);
@@ -463,11 +544,80 @@ START_TEST(answers_do_not_depend_on_threads)
     look_up_all(&four);
     ck_assert_uint_eq(sound.units, 0);
     ck_assert_uint_eq(one.units, four.units);
+    ck_assert_uint_eq(one.unread_units, four.unread_units);
+    ck_assert_uint_eq(one.units + one.unread_units, UNITS / 2);
     if (!is_known_libdwarf())
         return;
     ck_assert_uint_eq(one.units, UNITS / 2);
     ck_assert_str_eq(one.text, sound.text);
     ck_assert_str_eq(four.text, sound.text);
+}
+END_TEST
+
+START_TEST(units_that_nobody_reads_do_not_depend_on_threads)
+{
+    static struct look one, four;
+
+    build_units();
+    damage_tables();
+    one = (struct look){ .child = crash, .jobs = 1 };
+    four = (struct look){ .child = crash, .jobs = 4 };
+    look_up_all(&one);
+    look_up_all(&four);
+    ck_assert_uint_eq(one.units, 0);
+    ck_assert_uint_eq(one.unread_units, UNITS / 2);
+    ck_assert_str_eq(one.unread,
+                     "3 units of the debug information were not read completely; the first: "
+                     "damaged line table at 0x0 of .debug_line; libdwarf crashed");
+    ck_assert_uint_eq(four.unread_units, UNITS / 2);
+    ck_assert_str_eq(four.unread, one.unread);
+    ck_assert_str_eq(four.text, one.text);
+}
+END_TEST
+
+/* Writes a byte into the header of the second unit.  */
+static void damage_header(size_t offset, uint8_t byte)
+{
+    struct look look = { .off = true };
+    struct sym_session *session;
+    struct sym_module *module;
+
+    open_module(&look, &session, &module);
+    ck_assert_int_eq(sym_module_load(module), SYM_OK);
+    size_t at = section_offset(".debug_info") + (size_t)module->loaded.dwarf.units[1].offset +
+                offset;
+    FILE *file = fopen(path, "r+b");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, (long)at, SEEK_SET), 0);
+    ck_assert_int_eq(fputc(byte, file), byte);
+    ck_assert_int_eq(fclose(file), 0);
+    sym_session_close(session);
+}
+
+START_TEST(a_damaged_header_is_reported)
+{
+    static const struct {
+        size_t offset;
+        uint8_t byte;
+        const char *before, *after; /* the unit's offset */
+    } rows[] = {
+        { 4, 0x7f, "damaged unit header at 0x", " of .debug_info; libdwarf is not used for it" },
+        { 3, 0x7f, "unit at 0x", " of .debug_info leaves the section; no unit after it is found" },
+    };
+    static struct look look;
+    char *start;
+
+    build_units();
+    damage_header(rows[_i].offset, rows[_i].byte);
+    look = (struct look){ .jobs = 1 };
+    look_up_all(&look);
+    ck_assert_uint_eq(look.unread_units, 1);
+    ck_assert_int_gt(asprintf(&start, "1 unit of the debug information was not read completely: %s",
+                              rows[_i].before),
+                     0);
+    ck_assert_msg(strncmp(look.unread, start, strlen(start)) == 0, "%s", look.unread);
+    ck_assert_msg(strstr(look.unread, rows[_i].after) != NULL, "%s", look.unread);
+    free(start);
 }
 END_TEST
 
@@ -616,6 +766,7 @@ END_TEST
 START_TEST(an_answer_has_the_functions_of_the_decoder)
 {
     struct answered answered;
+    enum sym_fallback_end end;
 
     get_answer(&answered);
     struct sym_unit *unit = answered.unit;
@@ -623,10 +774,12 @@ START_TEST(an_answer_has_the_functions_of_the_decoder)
     ck_assert_int_eq(sym_dwarf_decode(answered.dwarf, unit), SYM_OK);
     unit->refused = SYM_PART_FUNCTIONS;
     answered.answer.bytes[16 + 8]++; /* the offset of the first function's DIE */
-    ck_assert_int_eq(sym_fallback_use(answered.dwarf, unit, bytes), SYM_OK);
+    ck_assert_int_eq(sym_fallback_use(answered.dwarf, unit, bytes, &end), SYM_OK);
+    ck_assert_int_eq(end, SYM_FALLBACK_DIFFERS);
     ck_assert_uint_eq(unit->by_libdwarf, 0);
     answered.answer.bytes[16 + 8]--;
-    ck_assert_int_eq(sym_fallback_use(answered.dwarf, unit, bytes), SYM_OK);
+    ck_assert_int_eq(sym_fallback_use(answered.dwarf, unit, bytes, &end), SYM_OK);
+    ck_assert_int_eq(end, SYM_FALLBACK_HELPS);
     ck_assert_uint_eq(unit->by_libdwarf, SYM_PART_FUNCTIONS);
     release_answer(&answered);
 }
@@ -709,12 +862,15 @@ int main(void)
     tcase_set_timeout(tcase, 600);
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_loop_test(tcase, a_refused_unit_has_the_words_of_the_sound_one, 0, ROWS(damages));
+    tcase_add_loop_test(tcase, a_unit_that_nobody_reads_is_reported, 0, ROWS(unread));
     tcase_add_loop_test(tcase, a_child_that_misbehaves_ends, 0, ROWS(children));
     tcase_add_loop_test(tcase, a_child_that_fails_leaves_the_unit_as_it_is, 0, 4);
     tcase_add_test(tcase, a_child_has_no_handlers);
     tcase_add_test(tcase, a_program_may_ignore_its_children);
     tcase_add_loop_test(tcase, an_object_has_a_budget, 0, 4);
     tcase_add_test(tcase, answers_do_not_depend_on_threads);
+    tcase_add_test(tcase, units_that_nobody_reads_do_not_depend_on_threads);
+    tcase_add_loop_test(tcase, a_damaged_header_is_reported, 0, 2);
     tcase_add_test(tcase, an_answer_is_complete_or_refused);
     tcase_add_test(tcase, an_answer_of_any_bytes_does_no_harm);
     tcase_add_test(tcase, an_answer_may_nest_as_deeply_as_the_decoder);

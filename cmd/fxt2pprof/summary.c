@@ -61,20 +61,25 @@ static void print_module(const struct profile_stacks *stacks, const struct profi
     *said = remedy;
 }
 
-/* Modules with debug information that only libdwarf can read.  */
-static void print_fallbacks(const struct profile_stacks *stacks,
-                            const struct profile_coverage *coverage, size_t count)
+/* Modules with debug information that only libdwarf can read, or nobody.  */
+static void print_damage(const struct profile_stacks *stacks,
+                         const struct profile_coverage *coverage, size_t count)
 {
     size_t shown = 0;
 
     for (size_t i = 0; i < count && shown < SHOWN; i++) {
         const struct profile_coverage *row = &coverage[i];
         const char *fallback = profile_stacks_text(stacks, row->fallback, NULL);
+        const char *unread = profile_stacks_text(stacks, row->unread, NULL);
         struct profile_module module = profile_stacks_get_module(stacks, row->module);
+        const char *name = base_name(profile_stacks_text(stacks, module.name, NULL));
 
-        if (row->module == 0 || !fallback[0])
+        if (row->module == 0 || (!fallback[0] && !unread[0]))
             continue;
-        cli_note("  %s: %s", base_name(profile_stacks_text(stacks, module.name, NULL)), fallback);
+        if (fallback[0])
+            cli_note("  %s: %s", name, fallback);
+        if (unread[0])
+            cli_note("  %s: %s", name, unread);
         shown++;
     }
 }
@@ -121,7 +126,7 @@ static void print_coverage(const struct profile *profile, const struct profile_s
                  shown         ? ""
                  : others == 1 ? ", with less than 0.1 % of frames"
                                : ", each with less than 0.1 % of frames");
-    print_fallbacks(stacks, coverage, count);
+    print_damage(stacks, coverage, count);
 }
 
 void print_summary(const struct settings *settings, struct profile *profile, enum profile_kind kind,

@@ -177,6 +177,8 @@ static void print_json(const struct store_coverage *row, struct json *json)
     json_unsigned(json, "lined", row->lined);
     if (*row->fallback)
         json_text(json, "fallback", row->fallback);
+    if (*row->unread)
+        json_text(json, "unread", row->unread);
     json_close(json, '}');
     json_end_line(json);
 }
@@ -193,12 +195,15 @@ static struct sums add_up(const struct store_coverage *rows, size_t count)
     return sums;
 }
 
-/* Below the table: it is about the names that are there, not about those that are missing.  */
-static void print_fallbacks(const struct store_coverage *rows, size_t count)
+/* Below the table: damage of the debug information, whether names are missing or not.  */
+static void print_damage(const struct store_coverage *rows, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (*rows[i].fallback)
             printf("%s: %s\n", base_name(rows[i].name), rows[i].fallback);
+        if (*rows[i].unread)
+            printf("%s: %s\n", base_name(rows[i].name), rows[i].unread);
+    }
 }
 
 static enum cli_exit print_coverage(const struct settings *settings,
@@ -214,7 +219,7 @@ static enum cli_exit print_coverage(const struct settings *settings,
             print_row(&rows[i], sums.frames);
         printf("%7.2f %%  %7.2f %%  %7.2f %%  all\n", 100.0, percent(sums.named, sums.frames),
                percent(sums.lined, sums.frames));
-        print_fallbacks(rows, count);
+        print_damage(rows, count);
         return (enum cli_exit)cli_flush_stdout();
     }
     if (cli_output_open(&output, "-") != CLI_OK)
@@ -286,6 +291,8 @@ static bool tell_module(void *context, const struct store_module_symbols *module
                  module->improved == 1 ? "has" : "have");
     if (report->fallback[0])
         cli_note("%s: %s", name, report->fallback);
+    if (report->unread[0])
+        cli_note("%s: %s", name, report->unread);
     if (*report->problem && module->full < module->frames)
         cli_note("%s: %s%s%s", name, report->problem, *report->remedy ? "; " : "", report->remedy);
     return true;

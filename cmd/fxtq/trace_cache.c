@@ -161,7 +161,7 @@ static bool has_things_of_user(sqlite3 *db)
 {
     return ask_number(db, "SELECT count(*) FROM main.meta WHERE capture_id = 0 AND"
                           " key NOT LIKE 'cache\\_%' ESCAPE '\\' AND"
-                          " key NOT LIKE 'libdwarf.%'") != 0 ||
+                          " key NOT LIKE 'libdwarf.%' AND key NOT LIKE 'unread.%'") != 0 ||
            !has_only_own_objects(db);
 }
 

@@ -139,6 +139,7 @@ static void print_text(const struct explained *explained, struct cli_output *out
     put(output, "problem", report->problem);
     put(output, "remedy", report->remedy);
     put(output, "fallback", report->fallback);
+    put(output, "unread", report->unread);
     put(output, "cache", report->cache_path);
     put(output, "cache error", report->cache_problem);
     print_steps(explained, output);
@@ -180,6 +181,8 @@ static void print_json(const struct explained *explained, struct cli_output *out
     json_text(&json, "remedy", report->remedy);
     json_unsigned(&json, "fallback_units", report->fallback_units);
     json_text(&json, "fallback", report->fallback);
+    json_unsigned(&json, "unread_units", report->unread_units);
+    json_text(&json, "unread", report->unread);
     json_text(&json, "cache_path", report->cache_path);
     json_text(&json, "cache_problem", report->cache_problem);
     print_steps_json(&json, explained);

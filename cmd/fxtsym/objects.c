@@ -242,6 +242,8 @@ void objects_report(struct objects *objects, uint32_t index)
         return;
     object->reported = true;
     const struct sym_report *report = sym_module_report(object->module);
+    if (report->unread[0])
+        cli_warning("%s: %s", object->name, report->unread);
     if (!report->problem[0])
         return;
     const char *before = report->problem[0] == '/' || !object->has_path ? "" : object->name;

@@ -920,6 +920,7 @@ struct profile_coverage {
     profile_id problem;
     profile_id remedy;
     profile_id fallback;
+    profile_id unread;
 };
 
 /* Choose the kind of stacks whose coverage profile_symbolize() computes.  The default is

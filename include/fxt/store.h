@@ -373,6 +373,8 @@ struct store_coverage {
     uint64_t lined;    /* of these with a line */
     char *fallback;    /* the report's phrase of the last lookup that had one: "2 units read by
                         * libdwarf, because ours could not: ..."; "" none */
+    char *unread;      /* likewise: "1 unit of the debug information was not read completely: ...";
+                        * "" also if a later lookup read all that it needed */
 };
 
 /* Return a row for each module that samples are in; the module with the most frames without a

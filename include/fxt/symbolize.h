@@ -236,6 +236,13 @@ struct sym_report {
                                 * used like all others */
     const char *fallback; /* the same as a phrase: "2 units read by libdwarf, because ours could
                                 * not: damaged unit at 0x1c of .debug_info"; "" if there are none */
+    size_t unread_units;  /* damaged units of the debug information of which neither the library nor
+                           * libdwarf could read all.  The unread functions are looked up in the
+                           * symbols, and unread lines are missing */
+    const char *unread;   /* the same as a phrase, with the reason for the first: "1 unit of the
+                           * debug information was not read completely: damaged unit at 0x1c of
+                           * .debug_info; libdwarf cannot read its functions either"; "" if there
+                           * are none */
 };
 
 /* Return the module for key.  The first call searches for it; later calls with an equal key return
@@ -296,9 +303,9 @@ SYM_API enum sym_status sym_module_seek_companions(struct sym_module *module,
                                                    struct sym_error *error);
 
 /* Read all units of the debug information now, before any lookup, so that the report includes those
- * that only libdwarf can read.  Nothing is read if the symbol cache has the module: it has no
- * module with damaged debug information.  Returns SYM_OK, whether there is damage or not, or
- * SYM_NO_MEMORY.  */
+ * that only libdwarf can read and those that cannot be read.  Nothing is read if the symbol cache
+ * has the module: it has no module with damaged debug information.  Returns SYM_OK, whether there
+ * is damage or not, or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_module_seek_damage(struct sym_module *module, struct sym_error *error);
 
 /* Return the offset in the object's file of the byte that is loaded at vaddr, by its program

@@ -139,13 +139,15 @@ static void check_frames(struct sym_module *module)
 static void check_using(struct asked *asked, bool is_empty, struct sym_bytes answer)
 {
     struct sym_unit *unit = asked->unit;
+    enum sym_fallback_end end;
 
     if (is_empty) {
         sym_scopes_release(&unit->scopes);
         sym_lines_release(&unit->lines);
     }
     unit->refused = SYM_PART_FUNCTIONS | SYM_PART_LINES;
-    enum sym_status status = sym_fallback_use(asked->dwarf, unit, answer);
+    enum sym_status status = sym_fallback_use(asked->dwarf, unit, answer, &end);
+    HOLD((end == SYM_FALLBACK_HELPS) == (unit->by_libdwarf == unit->refused));
     HOLD(status == SYM_OK || (status == SYM_MALFORMED && !unit->by_libdwarf));
     if (unit->by_libdwarf)
         check_frames(asked->module);
