@@ -278,6 +278,11 @@ enum cli_exit source_open_all(struct source *source, const struct cli_texts *pat
     return status;
 }
 
+void source_hint_symbolize(const char *path)
+{
+    cli_note("%s: no address has a symbol; to look them up: fxtq symbolize %s", path, path);
+}
+
 void source_hint_names(const struct source *source, const char *path)
 {
     bool lacks;
@@ -285,7 +290,7 @@ void source_hint_names(const struct source *source, const char *path)
     if (!source->store || !start_is_store(path)) /* a trace has had its chance */
         return;
     if (store_lacks_symbols(source->store, &lacks, NULL) == STORE_OK && lacks)
-        cli_note("%s: no address has a symbol; to look them up: fxtq symbolize %s", path, path);
+        source_hint_symbolize(path);
 }
 
 enum cli_exit source_use_columns(struct source *source, const char *path)

@@ -33,8 +33,10 @@ enum cli_exit source_use_columns(struct source *source, const char *path);
 /* After the last row: where columns were damaged, say so.  */
 void source_note_damage(const struct source *source, const char *path);
 
-/* Where the store at path has addresses and no name at all, say what gives it some.  */
+/* If the store at path has addresses and no name at all, print the command that looks names up.  */
 void source_hint_names(const struct source *source, const char *path);
+/* The same for a store that is known to lack names.  */
+void source_hint_symbolize(const char *path);
 
 void source_close(struct source *source);
 

@@ -52,6 +52,7 @@ const struct cli_command fxtq_trend = {
 struct work {
     struct history_request request;
     struct cli_texts stores;
+    struct cli_texts nameless; /* those in which no address has a name */
     const char *sample_type;
 };
 
@@ -74,7 +75,7 @@ static void parse(struct work *work, char **argv)
 }
 
 /* A store, or one capture of it.  */
-static enum cli_exit read_store(const struct work *work, struct compare_builder *builder,
+static enum cli_exit read_store(struct work *work, struct compare_builder *builder,
                                 const char *operand)
 {
     struct store_runs runs = { .builder = builder,
@@ -84,21 +85,18 @@ static enum cli_exit read_store(const struct work *work, struct compare_builder 
     int64_t capture = 0;
     const char *path = source_take_capture(operand, &capture);
 
-    return store_runs_read(&runs, path, path, capture);
+    enum cli_exit status = store_runs_read(&runs, path, path, capture);
+
+    if (runs.lacks_symbols)
+        cli_texts_add(&work->nameless, path);
+    return status;
 }
 
 /* Where addresses have no names, functions are whole modules.  */
-static void hint_names(const struct work *work)
+static void hint_names(const struct cli_texts *stores)
 {
-    for (size_t i = 0; i < work->stores.count; i++) {
-        struct source source = { .store = NULL };
-        int64_t capture = 0;
-        const char *path = source_take_capture(work->stores.items[i], &capture);
-
-        if (source_open(&source, path, false, false) == CLI_OK)
-            source_hint_names(&source, path);
-        source_close(&source);
-    }
+    for (size_t i = 0; i < stores->count; i++)
+        source_hint_symbolize(stores->items[i]);
 }
 
 static enum cli_exit analyse(const struct work *work, const struct compare_set *set)
@@ -119,7 +117,7 @@ static enum cli_exit analyse(const struct work *work, const struct compare_set *
 }
 
 /* All that could be read.  */
-static enum cli_exit find(const struct work *work, struct compare_builder *builder)
+static enum cli_exit find(struct work *work, struct compare_builder *builder)
 {
     enum cli_exit status = CLI_OK;
     const struct compare_set *set;
@@ -133,7 +131,7 @@ static enum cli_exit find(const struct work *work, struct compare_builder *build
         return cli_worse(status, runs_fail(&error));
     status = cli_worse(status, analyse(work, set));
     if (status != CLI_DAMAGED && status != CLI_ENVIRONMENT && status != CLI_USAGE)
-        hint_names(work);
+        hint_names(&work->nameless);
     return status;
 }
 
@@ -150,5 +148,6 @@ static int run(char **argv)
     status = find(&work, builder);
     compare_builder_close(builder);
     free(work.stores.items);
+    free(work.nameless.items);
     return (int)status;
 }

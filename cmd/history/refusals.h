@@ -25,8 +25,9 @@ struct store_runs {
     const char *sample_type; /* NULL: that of the runs before, else the store's first */
     bool only_labelled;      /* leave out captures without the label "commit", with a warning */
 
-    size_t left_out; /* how many those were in the store that was read last */
-    int kind;        /* enum profile_kind of the last run; -1: there is none */
+    size_t left_out;    /* how many those were in the store that was read last */
+    int kind;           /* enum profile_kind of the last run; -1: there is none */
+    bool lacks_symbols; /* store_lacks_symbols() of the store that was read last */
 };
 
 /* How captures get such a label.  */

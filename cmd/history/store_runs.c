@@ -154,6 +154,7 @@ enum cli_exit store_runs_read(struct store_runs *runs, const char *path, const c
     struct store *store = NULL;
 
     runs->left_out = 0;
+    runs->lacks_symbols = false;
     if (store_open(path, &options, &store, &error) != STORE_OK) {
         cli_error("%s: %s", label, error.message);
         compare_builder_add_unreadable(runs->builder);
@@ -171,6 +172,7 @@ enum cli_exit store_runs_read(struct store_runs *runs, const char *path, const c
     if (job.status == CLI_DAMAGED)
         compare_builder_add_unreadable(runs->builder);
     store_stacks_release(&job.loaded);
+    (void)store_lacks_symbols(store, &runs->lacks_symbols, NULL); /* false if that fails */
     store_close(store);
     return job.status;
 }

@@ -85,6 +85,12 @@ cmp old.fxtq old/run.fxtq || fail "reading changed the store"
 cmp wal.before wal/run.fxtq || fail "reading changed the store in WAL mode"
 chmod 755 old
 
+# fxtq trend makes one copy.
+if strace -o trace true 2>err; then
+    strace -f -q -e trace=mkdir,mkdirat -o trace fxtq trend old/run.fxtq >out 2>err || :
+    [ "$(grep -cF "$TMPDIR/fxt-" trace)" -eq 1 ] || fail "not one copy: $(cat trace)"
+fi
+
 # Without room for the copy, the remedy is named: a file that may not grow, and a folder that is not there.
 refused() { # refused STATUS SENTENCE COMMAND...
     wanted=$1 sentence=$2
