@@ -337,9 +337,9 @@ static bool change_meta(struct symbolizer *work, const struct module *module, co
     return done;
 }
 
-/* For coverage, whenever it is wanted.  What was read by libdwarf is true of the names in the store
- * forever.  What was not read is true until debug information without such damage is used, for at
- * least one of the count addresses.  */
+/* Keep both sentences for store_coverage().  Names that libdwarf read stay in the store, and so
+ * does that sentence.  The sentence about unread units is dropped when a lookup of count addresses,
+ * at least 1, uses debug information without such damage.  */
 static bool keep_damage(struct symbolizer *work, const struct module *module,
                         struct sym_module *found, size_t count)
 {
@@ -363,7 +363,7 @@ static bool keep_damage(struct symbolizer *work, const struct module *module,
 }
 
 static bool report_module(struct symbolizer *work, const struct module *module,
-                          struct sym_module *found, store_module_fn told, void *context)
+                          struct sym_module *found, store_module_fn visit, void *context)
 {
     struct store_module_symbols report = {
         .module_id = module - work->modules + 1,
@@ -376,13 +376,13 @@ static bool report_module(struct symbolizer *work, const struct module *module,
 
     for (size_t i = 0; i < module->count; i++)
         report.full += work->frames[module->first + i].quality >= QUALITY_LINES;
-    if (!told || told(context, &report))
+    if (!visit || visit(context, &report))
         return true;
     work->status = store_fail(work->error, STORE_STOPPED, "stopped");
     return false;
 }
 
-static bool symbolize_module(struct symbolizer *work, struct module *module, store_module_fn told,
+static bool symbolize_module(struct symbolizer *work, struct module *module, store_module_fn visit,
                              void *context)
 {
     uint8_t id[64];
@@ -408,12 +408,12 @@ static bool symbolize_module(struct symbolizer *work, struct module *module, sto
     if (status != SYM_OK)
         return true;
     return resolve(work, found, module, &count) && keep_damage(work, module, found, count) &&
-           report_module(work, module, found, told, context);
+           report_module(work, module, found, visit, context);
 }
 
 /* ---- The whole ---- */
 
-static bool symbolize_all(struct symbolizer *work, store_module_fn told, void *context)
+static bool symbolize_all(struct symbolizer *work, store_module_fn visit, void *context)
 {
     if (!load_all(work))
         return false;
@@ -424,7 +424,7 @@ static bool symbolize_all(struct symbolizer *work, store_module_fn told, void *c
                                      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
     for (size_t i = 0; i < work->module_count && work->status == STORE_OK; i++)
         if (work->modules[i].count > 0)
-            (void)symbolize_module(work, &work->modules[i], told, context);
+            (void)symbolize_module(work, &work->modules[i], visit, context);
     return work->status == STORE_OK;
 }
 
@@ -444,7 +444,7 @@ static void release(struct symbolizer *work)
 }
 
 enum store_status store_symbolize(struct store *store, struct sym_session *session,
-                                  store_module_fn told, void *context, struct store_error *error)
+                                  store_module_fn visit, void *context, struct store_error *error)
 {
     struct store_error own_error = { .status = STORE_OK };
     struct symbolizer work = { .store = store,
@@ -461,7 +461,7 @@ enum store_status store_symbolize(struct store *store, struct sym_session *sessi
         status = store_run(store, store->is_new ? "BEGIN" : "BEGIN IMMEDIATE", work.error);
     if (status != STORE_OK)
         return status;
-    (void)symbolize_all(&work, told, context);
+    (void)symbolize_all(&work, visit, context);
     release(&work);
     if (work.status == STORE_OK)
         work.status = store_run(store, "COMMIT", work.error);

@@ -16,8 +16,8 @@ enum {
 static const char OTHER_BUILD[] = "the file was built at another time";
 static const char DAMAGED[] = "its unit is damaged";
 
-/* Looks for the unit of info that a skeleton stands for.  Where there is none, *out is NULL and
- * *misfit says why: some unit may be the one, but cannot be read, or all are others.  */
+/* Finds the unit of info that has the id of a skeleton.  If there is none, *out is NULL, and
+ * *misfit is set to DAMAGED if a unit with that id, or one whose id is unknown, cannot be read.  */
 static enum sym_status find_unit(struct sym_dwarf *dwarf, struct sym_info *info,
                                  const struct sym_unit *skeleton, struct sym_unit **out,
                                  const char **misfit)

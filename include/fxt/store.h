@@ -215,8 +215,8 @@ STORE_API enum store_status store_make_columns(struct store *store, bool *out,
  * does.  If the store's columns are served, a statement that uses rows of a table, or of each group
  * of them, only in count(*), and in sum(), min() and max() of columns, is given few rows that have
  * the same sums and extremes.  Its answer is the same.  sql ends with NUL; *rest is set to the next
- * statement.  The caller finalizes *out, which is NULL if there is no statement.  Returns false if
- * SQLite cannot prepare it; the connection has the error.  */
+ * statement.  The caller finalizes *out, which is NULL if sql contains no SQL.  Returns false if
+ * SQLite cannot prepare the statement; the connection has the error.  */
 STORE_API bool store_prepare(struct store *store, const char *sql, struct sqlite3_stmt **out,
                              const char **rest);
 
@@ -355,11 +355,11 @@ typedef bool (*store_module_fn)(void *context, const struct store_module_symbols
 /* Look up better symbols in session for frames that have none, or none with a line
  * (symbol.quality).  Existing symbols never become worse, and names that came with the capture are
  * kept.  The lookup is one transaction: other programs see the new symbols when all of them are
- * written.  told may be NULL.  Returns STORE_OK, STORE_BUSY, STORE_STOPPED, STORE_CORRUPT,
+ * written.  visit may be NULL.  Returns STORE_OK, STORE_BUSY, STORE_STOPPED, STORE_CORRUPT,
  * STORE_IO, STORE_LIMIT, STORE_INVALID (opened for reading) or STORE_NO_MEMORY; on every status but
  * STORE_OK the store is unchanged.  */
 STORE_API enum store_status store_symbolize(struct store *store, struct sym_session *session,
-                                            store_module_fn told, void *context,
+                                            store_module_fn visit, void *context,
                                             struct store_error *error);
 
 /* The number of frames of samples that have names: each sample counts for every frame of its
