@@ -160,7 +160,7 @@ static int find_places(struct columns_cursor *cursor, struct totals *totals, uin
 static int add_rows(struct columns_cursor *cursor, struct totals *totals)
 {
     const struct combined *combined = cursor->combined;
-    uint32_t places[BLOCK_ROWS];
+    uint32_t places[BLOCK_ROWS] = { 0 };
     int code = SQLITE_OK;
 
     while (code == SQLITE_OK && !cursor->at_end) {

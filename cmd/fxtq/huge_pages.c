@@ -29,32 +29,33 @@ static bool is_limited(int resource)
 }
 
 /* Keep what is in front of the first huge page for nothing: memory is taken from the front.  */
-static void skip_small_pages(const char *top)
+static void skip_small_pages(uintptr_t top)
 {
     static void *volatile skipped;
 
     (void)skipped;
-    skipped = malloc(-(uintptr_t)top & (HUGE_PAGE - 1));
+    skipped = malloc(-top & (HUGE_PAGE - 1));
 }
 
 void huge_pages_use(void)
 {
 #if defined __GLIBC__ && defined MADV_HUGEPAGE
-    char *start = sbrk(0), *end;
-    char *volatile top; /* compilers leave out a piece that nobody uses */
+    char *start = sbrk(0), *end, *piece;
+    volatile uintptr_t top; /* compilers leave out a piece that nobody uses */
 
-    if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) || start == (void *)-1)
+    if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
         return;
     /* What is freed stays in the heap, and large pieces come from it, too.  */
     if (!mallopt(M_TRIM_THRESHOLD, (int)HEAP_BYTES) ||
         !mallopt(M_MMAP_THRESHOLD, (int)LARGEST_BYTES) || !mallopt(M_TOP_PAD, (int)HEAP_BYTES))
         return;
-    top = malloc(MORE_THAN_FREE);
-    free(top);
+    piece = malloc(MORE_THAN_FREE);
+    top = (uintptr_t)piece;
+    free(piece);
     (void)mallopt(M_TOP_PAD, (int)USUAL_PAD);
     end = sbrk(0);
     start += -(uintptr_t)start & (HUGE_PAGE - 1);
-    if (end == (void *)-1 || end <= start || top >= end)
+    if (end <= start || top >= (uintptr_t)end)
         return;
     if (madvise(start, (size_t)(end - start), MADV_HUGEPAGE) == 0)
         skip_small_pages(top);
