@@ -25,7 +25,7 @@ static bool is_limited(int resource)
 {
     struct rlimit limit;
 
-    return getrlimit(resource, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+    return getrlimit((__rlimit_resource_t)resource, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
 /* Keep what is in front of the first huge page for nothing: memory is taken from the front.  */
