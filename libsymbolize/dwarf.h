@@ -325,7 +325,7 @@ struct sym_fallback {
     size_t unit_count;     /* units of which it read something */
     char reason[240];      /* what the decoder could not read, of the first; a phrase */
     size_t missed_count;   /* units with a part that neither reads to the end */
-    char missed[320];      /* what that is and why, of the first; a phrase */
+    char missed[320];      /* a phrase: what is damaged in the first, and why nobody reads it */
 };
 
 struct sym_dwarf {

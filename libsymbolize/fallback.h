@@ -18,9 +18,9 @@ struct sym_fallback_limits {
     size_t answer_bytes;
 };
 
-/* Why libdwarf is no help with a unit.  */
+/* Why libdwarf does not help with a unit.  */
 enum sym_fallback_end {
-    SYM_FALLBACK_HELPS = 0,    /* it is */
+    SYM_FALLBACK_HELPS = 0,    /* it does help */
     SYM_FALLBACK_REFUSED = 1,  /* it cannot read the part to the end */
     SYM_FALLBACK_EMPTY = 2,    /* it finds no functions, or no lines */
     SYM_FALLBACK_DIFFERS = 3,  /* it lacks functions, or lines, that the decoder has */
@@ -38,7 +38,7 @@ struct sym_fallback_answer {
     uint8_t *bytes; /* the caller's, from base_realloc() */
     size_t size, capacity;
     uint64_t cost_ms; /* CPU time, or, if the system does not report it, the time that passed */
-    enum sym_fallback_end end; /* with SYM_NOT_FOUND: why there is no answer */
+    enum sym_fallback_end end; /* why there is no answer, if the status is SYM_NOT_FOUND */
 };
 
 /* Runs task(context, fd) in a child process and takes what it writes to fd.  The child has the
@@ -103,7 +103,8 @@ enum sym_status sym_fallback_use(struct sym_dwarf *dwarf, struct sym_unit *unit,
 enum sym_status sym_fallback_unit(struct sym_dwarf *dwarf, struct sym_unit *unit);
 
 /* Counts a unit of which nobody reads all, unless it was counted before; unit is NULL if its header
- * is damaged.  The phrase of the first is kept: what is damaged, and why libdwarf is no help.  */
+ * is damaged.  The phrase for the first unit is kept: what is damaged, and why libdwarf does
+ * not help.  */
 void sym_fallback_miss(struct sym_dwarf *dwarf, struct sym_unit *unit, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

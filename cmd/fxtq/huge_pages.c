@@ -2,8 +2,8 @@
  * second: a third of that went into page faults, 4 KiB each.
  *
  * malloc() asks for huge pages only by an environment variable (GLIBC_TUNABLES), which is read
- * before main().  So the heap is once made longer, in which its pages do not exist yet, and Linux
- * is told to use huge ones there.  */
+ * before main().  So the heap is extended once, and madvise() permits huge pages in the new part
+ * before any page of it exists.  */
 #include "cmd/fxtq/huge_pages.h"
 
 #include <malloc.h>
@@ -20,7 +20,9 @@
 #define LARGEST_BYTES  ((size_t)32 << 20)  /* as large as mallopt() takes */
 #define MORE_THAN_FREE ((size_t)1 << 20)   /* of the heap now */
 
-/* Address space that is counted may be wanted for something else.  */
+#if defined __GLIBC__ && defined MADV_HUGEPAGE
+
+/* If memory is limited, address space may be needed for other things.  */
 static bool is_limited(int resource)
 {
     struct rlimit limit;
@@ -28,7 +30,7 @@ static bool is_limited(int resource)
     return getrlimit((__rlimit_resource_t)resource, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* Keep what is in front of the first huge page for nothing: memory is taken from the front.  */
+/* malloc() takes memory from the front: leave what is in front of the first huge page unused.  */
 static void skip_small_pages(uintptr_t top)
 {
     static void *volatile skipped;
@@ -39,7 +41,6 @@ static void skip_small_pages(uintptr_t top)
 
 void huge_pages_use(void)
 {
-#if defined __GLIBC__ && defined MADV_HUGEPAGE
     char *start = sbrk(0), *end, *piece;
     volatile uintptr_t top; /* compilers leave out a piece that nobody uses */
 
@@ -59,5 +60,12 @@ void huge_pages_use(void)
         return;
     if (madvise(start, (size_t)(end - start), MADV_HUGEPAGE) == 0)
         skip_small_pages(top);
-#endif
 }
+
+#else
+
+void huge_pages_use(void)
+{
+}
+
+#endif
