@@ -7,6 +7,7 @@ cd "$WORK"
 HOME=$WORK
 export HOME
 . "$ROOT/tests/cli/inlined.sh"
+. "$ROOT/tests/cli/damage.sh"
 id=$(readelf -n full | sed -n 's/.*Build ID: //p')
 outer=$(nm full | awk '$3 == "outer" { print $1 }')
 # The header of the first line table becomes longer than the section: its length is at byte 6 before DWARF 5, at byte 8 since.
@@ -45,20 +46,5 @@ python3 "$ROOT/tests/tools/one_sample.py" "$WORK/damaged" "$id" "$outer" >trace.
 run 0 fxt2pprof -o trace.pb.gz trace.fxt
 says '  symbols: 100.0 % of samples are in named functions, 100.0 % in known lines'
 says "  damaged: $sentence"
-run 0 fxtq import -q trace.fxt -o run.fxtq
-run 0 fxtq coverage run.fxtq
-! grep -q libdwarf out || fail "nothing was looked up: $(cat out)"
-run 0 fxtq symbolize run.fxtq
-says "damaged: $sentence"
-run 0 fxtq coverage run.fxtq
-prints "damaged: $sentence"
-run 0 fxtq coverage --json run.fxtq
-prints "\"fallback\":\"$sentence\""
-# The note does not make a cached store one of the user's.
-for _ in 1 2; do
-    run 0 fxtq coverage --cache trace.fxt
-    prints "damaged: $sentence"
-    touch -d '+1 minute' trace.fxt
-    [ ! -s err ] || fail "the cached store is not replaced: $(cat err)"
-done
+keeps_note fallback libdwarf damaged "$sentence"
 finish

@@ -6,6 +6,7 @@ set -eu
 
 cd "$WORK"
 . "$ROOT/tests/cli/inlined.sh"
+. "$ROOT/tests/cli/damage.sh"
 id=$(readelf -n full | sed -n 's/.*Build ID: //p')
 outer=$(nm full | awk '$3 == "outer" { print $1 }')
 
@@ -56,22 +57,7 @@ cp no_lines program
 run 0 fxt2pprof -o trace.pb.gz trace.fxt
 says '  symbols: 100.0 % of samples are in named functions, 0.0 % in known lines'
 says "  program: $lines"
-run 0 fxtq import -q trace.fxt -o run.fxtq
-run 0 fxtq coverage run.fxtq
-! grep -q 'not read' out || fail "nothing was looked up: $(cat out)"
-run 0 fxtq symbolize run.fxtq
-says "program: $lines"
-run 0 fxtq coverage run.fxtq
-prints "program: $lines"
-run 0 fxtq coverage --json run.fxtq
-prints "\"unread\":\"$lines\""
-# The note does not make a cached store one of the user's.
-for _ in 1 2; do
-    run 0 fxtq coverage --cache trace.fxt
-    prints "program: $lines"
-    touch -d '+1 minute' trace.fxt
-    [ ! -s err ] || fail "the cached store is not replaced: $(cat err)"
-done
+keeps_note unread "not read" program "$lines"
 # The note stays without the file, and goes with a sound one.
 rm program
 run 0 fxtq symbolize run.fxtq
