@@ -31,11 +31,9 @@ static const char *const queries[] = {
     "SELECT max(cpu) - min(cpu), max(utid) FROM sched_slice",
     "SELECT max(arg_set_id), (SELECT min(dur) FROM slice) FROM slice",
     "SELECT id FROM slice_data ORDER BY async_id DESC",
-    "SELECT name, count(*), sum(dur), min(ts), max(dur) FROM slice GROUP BY name ORDER BY name "
-    "DESC",
+    "SELECT name, count(*), sum(dur), min(ts), max(dur) FROM slice GROUP BY name ORDER BY 1 DESC",
     "SELECT depth, track_id, count(*), sum(id), max(parent_id) FROM slice GROUP BY depth, track_id",
-    "SELECT t.id, sum(s.dur), max(s.id) FROM track AS t JOIN slice AS s ON s.track_id = t.id GROUP "
-    "BY 1",
+    "SELECT t.id, sum(dur), max(s.id) FROM track t JOIN slice s ON track_id = t.id GROUP BY 1",
     "SELECT min(value), max(value), count(*) FROM counter",
     "SELECT state, count(*), sum(dur), min(cpu) FROM thread_state GROUP BY state",
 };
