@@ -318,6 +318,8 @@ static enum step step_by_rule(struct walk *walk, uint32_t place)
     struct changes changes;
     enum step step = find_cfa(walk, rule, &cfa);
 
+    if (is_signal && !was_exact)
+        walk->stack->found[walk->stack->count - 1] = UNWIND_FOUND_TRAMPOLINE;
     if (step != STEP_DONE)
         return step;
     find_changes(walk, rule, cfa, &changes);

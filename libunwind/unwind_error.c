@@ -50,6 +50,7 @@ const char *unwind_found_name(enum unwind_found found)
         [UNWIND_FOUND_PLT] = "PLT rule",
         [UNWIND_FOUND_FRAME_POINTER] = "frame pointer",
         [UNWIND_FOUND_RETURN_PATH] = "return path",
+        [UNWIND_FOUND_TRAMPOLINE] = "signal trampoline",
     };
 
     return (unsigned)found < sizeof names / sizeof *names ? names[found] : "unknown";

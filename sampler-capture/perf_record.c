@@ -335,7 +335,7 @@ uint64_t perf_record_frame(uint64_t pc, size_t position, bool is_exact)
 size_t perf_record_frames(const uint8_t *words, size_t count, bool kernel, uint8_t *frames,
                           size_t max)
 {
-    bool wanted = false;
+    bool wanted = false, is_first = false;
     size_t kept = 0;
 
     for (size_t i = 0; i < count && kept < max; i++) {
@@ -343,13 +343,15 @@ size_t perf_record_frames(const uint8_t *words, size_t count, bool kernel, uint8
         memcpy(&pc, words + 8 * i, sizeof pc);
         if (pc >= PERF_CONTEXT_MAX) { /* markers lie in the last 4095 values */
             wanted = pc == PERF_CONTEXT_USER || (kernel && pc == PERF_CONTEXT_KERNEL);
+            is_first = true;
             continue;
         }
         if (!wanted)
             continue;
         if (pc == 0) /* the end, to Zircon's walk; perf leaves it in */
             break;
-        pc = perf_record_frame(pc, kept, kept == 0);
+        pc = perf_record_frame(pc, kept, is_first);
+        is_first = false;
         for (size_t byte = 0; byte < 8; byte++)
             frames[8 * kept + byte] = (uint8_t)(pc >> (8 * byte));
         kept++;

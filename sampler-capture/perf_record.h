@@ -98,8 +98,9 @@ bool perf_record_encode(const struct perf_record *record, uint8_t *bytes, size_t
 uint64_t perf_record_frame(uint64_t pc, size_t position, bool is_exact);
 
 /* Copy a callchain, at most max program counters, leaf first, to frames as little-endian words
- * (room for max): its user part, and with kernel what comes before that.  A zero ends the stack, as
- * it does in Zircon's walk (docs/formats/zx-sampler.md section 2).  Returns their number.  */
+ * (room for max): its user part, and with kernel what comes before that.  The first of each part is
+ * exact: the kernel interrupted the user's code there.  A zero ends the stack, as it does in
+ * Zircon's walk (docs/formats/zx-sampler.md section 2).  Returns their number.  */
 size_t perf_record_frames(const uint8_t *words, size_t count, bool kernel, uint8_t *frames,
                           size_t max);
 

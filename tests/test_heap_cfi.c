@@ -21,6 +21,8 @@ static _Unwind_Reason_Code take_sure(struct _Unwind_Context *context, void *argu
     int exact = 0; /* a signal arrived there: no call precedes the address */
 
     (void)argument;
+    if (_Unwind_GetIPInfo(context, &exact) != 0 && exact)
+        sure_frames[sure_count - 1]++; /* nor one that to which the handler returns */
     sure_frames[sure_count++] = _Unwind_GetIPInfo(context, &exact) + (uint64_t)exact;
     return sure_count < MAX_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }

@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 #include <unwind.h>
 
 #ifdef __x86_64__
@@ -191,16 +193,36 @@ static void handle_looking(int number)
 }
 // NOLINTEND(bugprone-signal-handler)
 
+/* Where the kernel has the handler return to.  */
+static uint64_t trampoline_of(int number)
+{
+    struct {
+        void (*handler)(int);
+        unsigned long flags;
+        uint64_t restorer, mask;
+    } action;
+
+    ck_assert_int_eq(syscall(SYS_rt_sigaction, number, NULL, &action, sizeof action.mask), 0);
+    return action.restorer;
+}
+
 START_TEST(walks_signal_frames)
 {
     struct sigaction action = { .sa_handler = handle_looking };
-    size_t signals = 0;
+    size_t signals = 0, trampolines = 0;
 
     ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
     ck_assert_int_eq(raise(SIGUSR1), 0);
-    for (size_t i = 0; i < stack.count; i++)
+    for (size_t i = 0; i < stack.count; i++) {
         signals += found[i] == UNWIND_FOUND_SIGNAL;
+        if (found[i] != UNWIND_FOUND_TRAMPOLINE)
+            continue;
+        trampolines++;
+        ck_assert_int_eq(found[i + 1], UNWIND_FOUND_SIGNAL);
+        ck_assert_uint_eq(unwind_lookup_address(&stack, i), trampoline_of(SIGUSR1));
+    }
     ck_assert_uint_eq(signals, 1);
+    ck_assert_uint_eq(trampolines, 1);
     (void)signal(SIGUSR1, SIG_DFL);
 }
 END_TEST

@@ -187,7 +187,7 @@ size_t cli_perf_unwind_stack(struct cli_perf_unwind *unwind, const struct perf_t
         return 0;
     count_cut(unwind, &stack);
     for (size_t i = 1; i < stack.count; i++)
-        addresses[i] += found[i] == UNWIND_FOUND_SIGNAL;
+        addresses[i] += unwind_is_exact(&stack, i);
     unwind->stacks++;
     unwind->ends[stack.end]++;
     *is_whole = stack.end == UNWIND_END_COMPLETE;

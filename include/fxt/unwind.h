@@ -271,6 +271,8 @@ enum unwind_found {
     UNWIND_FOUND_FRAME_POINTER = 5, /* by frame pointer, because no table covers the code */
     UNWIND_FOUND_RETURN_PATH = 6,   /* by the instructions of code that no table covers, up to its
                                      * return or from the beginning of its function */
+    UNWIND_FOUND_TRAMPOLINE = 7,    /* as UNWIND_FOUND_TABLE; it is where a signal handler returns
+                                     * to, and nothing called the handler: the address is exact */
 };
 
 enum unwind_end {
@@ -293,7 +295,7 @@ UNWIND_API const char *unwind_found_name(enum unwind_found found);
 
 struct unwind_stack {
     uint64_t *addresses; /* the caller's array; innermost first.  The first is the program
-                          * counter; the others are return addresses, or exact if they follow a
+                          * counter; the others are return addresses, or exact at and behind a
                           * signal frame */
     uint8_t *found;      /* the caller's array: enum unwind_found of each */
     uint64_t *pointers;  /* the caller's array: the stack pointer of each; or NULL */
@@ -306,11 +308,18 @@ struct unwind_stack {
     uint64_t depth_bytes; /* how far above the first stack pointer memory was read */
 };
 
-/* The lookup address of frame i of a stack, for tables and for symbols.  It lies within the call
- * instruction: a return address minus 1.  */
+/* Whether the address of frame i is that of an instruction, and not a return address.  */
+static inline bool unwind_is_exact(const struct unwind_stack *stack, size_t i)
+{
+    return i == 0 || stack->found[i] == UNWIND_FOUND_SIGNAL ||
+           stack->found[i] == UNWIND_FOUND_TRAMPOLINE;
+}
+
+/* The lookup address of frame i of a stack, for symbols.  It lies within the call instruction: a
+ * return address minus 1.  */
 static inline uint64_t unwind_lookup_address(const struct unwind_stack *stack, size_t i)
 {
-    return stack->addresses[i] - (i > 0 && stack->found[i] != UNWIND_FOUND_SIGNAL);
+    return stack->addresses[i] - !unwind_is_exact(stack, i);
 }
 
 struct unwind_walker;

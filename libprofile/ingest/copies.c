@@ -259,7 +259,7 @@ static enum profile_status walk(struct finder *finder, const struct unwind_regis
     if (stack.count > 0)
         out->last = unwind_lookup_address(&stack, stack.count - 1);
     for (size_t i = 0; i < stack.count; i++)
-        if (first + i > 0 && (i == 0 || stack.found[i] == UNWIND_FOUND_SIGNAL))
+        if (first + i > 0 && unwind_is_exact(&stack, i))
             stack.addresses[i]++;
     out->count += stack.count;
     out->end = stack.end;

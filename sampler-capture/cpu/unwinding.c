@@ -509,8 +509,7 @@ bool unwinding_frames(struct unwinding *unwinding, const struct perf_record *sam
         return false;
     for (size_t i = 0; i < stack.count; i++, (*count)++)
         store(frames, *count,
-              perf_record_frame(stack.addresses[i], *count,
-                                *count == 0 || stack.found[i] == UNWIND_FOUND_SIGNAL));
+              perf_record_frame(stack.addresses[i], *count, unwind_is_exact(&stack, i)));
     return true;
 }
 

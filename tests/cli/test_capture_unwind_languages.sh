@@ -159,3 +159,26 @@ int main(void)
 CODE
 "${CC:-cc}" -O2 -fomit-frame-pointer -g -o tail tail.c
 captures tail 'leaf' 'main;calls;leaf'
+
+# ---- Signal handlers: the code that they return to, which has not called them, has its own name ----
+
+cat >handler.c <<'CODE'
+#include <signal.h>
+#include <time.h>
+static volatile unsigned sink;
+__attribute__((noinline)) static void leaf(int number)
+{
+    clock_t end = clock() + CLOCKS_PER_SEC / 5;
+    while (clock() < end)
+        for (int i = 0; i < 10000; i++)
+            sink += (unsigned)number;
+}
+int main(void)
+{
+    signal(SIGUSR1, leaf);
+    raise(SIGUSR1);
+    return 0;
+}
+CODE
+"${CC:-cc}" -O2 -static -fomit-frame-pointer -g -o handler handler.c # static: the C library's local symbols are there
+captures handler 'leaf' 'raise;.*;__restore_rt;leaf'

@@ -124,7 +124,11 @@ static bool step_any(struct state *state, struct cfi_object *object, struct cfi_
 
     if (!find_object(pc, object, walk))
         return step_by_pointer(state);
-    return find_row(object, pc, &row) && step(state, &row);
+    if (!find_row(object, pc, &row))
+        return false;
+    if (row.is_signal && !state->is_exact && walk->count > 0)
+        walk->stack[walk->count - 1]++; /* the handler returns there, and was not called there */
+    return step(state, &row);
 }
 
 /* What a caller must find as it was, at this place.  */
