@@ -253,7 +253,8 @@ struct changes {
     unsigned count;
     bool has_return; /* a rule says where the return address is */
     bool is_first;   /* and that there is none */
-    bool has_stack;  /* a rule says what the stack pointer is */
+    bool may_stay;   /* the stack pointer may be the caller's: a rule says what that is, or the
+                      * return address is in a register */
     struct {
         unsigned number;
         bool is_known;
@@ -267,18 +268,19 @@ static void find_changes(struct walk *walk, const uint32_t *rule, uint64_t cfa,
     unsigned back = RULE_RETURN(rule[0]);
 
     changes->count = RULE_COUNT(rule[0]);
-    changes->has_return = changes->is_first = changes->has_stack = false;
+    changes->has_return = changes->is_first = changes->may_stay = false;
     for (unsigned i = 0; i < changes->count; i++) {
         const uint32_t *item = rule + 2 + (size_t)2 * i;
 
         changes->each[i].number = RULE_COLUMN(item[0]);
         changes->each[i].value = 0;
         changes->each[i].is_known = find_register(walk, item, cfa, &changes->each[i].value);
-        changes->has_stack |= RULE_COLUMN(item[0]) == walk->machine->stack_pointer;
+        changes->may_stay |= RULE_COLUMN(item[0]) == walk->machine->stack_pointer;
         if (RULE_COLUMN(item[0]) != back)
             continue;
         changes->has_return = true;
         changes->is_first = RULE_KIND(item[0]) == CFI_UNDEFINED;
+        changes->may_stay |= RULE_KIND(item[0]) == CFI_REGISTER;
     }
 }
 
@@ -300,8 +302,8 @@ static void make_changes(struct walk *walk, const struct changes *changes, uint6
 }
 
 /* Callers' frames lie higher, but for what a signal has interrupted, which may be on any stack, and
- * for what has no frame and keeps its return address in a register, as longjmp() does after it has
- * set the stack pointer.  */
+ * for what has no frame and keeps its return address in a register, as vfork() does, and longjmp()
+ * after it has set the stack pointer.  */
 static bool is_above(const struct walk *walk, uint64_t before, bool is_signal, bool may_be_equal)
 {
     uint64_t pointer = stack_pointer(walk);
@@ -332,7 +334,7 @@ static enum step step_by_rule(struct walk *walk, uint32_t place)
     if (!is_known(walk, back) || !is_known(walk, walk->machine->stack_pointer))
         return failed(walk);
     if (!is_above(walk, before, is_signal,
-                  was_exact && (walk->machine->has_link || changes.has_stack)))
+                  was_exact && (walk->machine->has_link || changes.may_stay)))
         return STEP_REFUSED;
     walk->pc = strip(walk, walk->registers[back]);
     walk->is_exact = is_signal;

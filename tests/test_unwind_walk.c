@@ -227,6 +227,35 @@ START_TEST(walks_signal_frames)
 }
 END_TEST
 
+/* Behind the system call of a function; 0: it has none near its beginning.  */
+static uint64_t after_system_call(const uint8_t *code)
+{
+    for (size_t i = 0; i < 32; i++)
+        if (memcmp(code + i, "\x0f\x05", 2) == 0) /* syscall */
+            return (uint64_t)(uintptr_t)(code + i + 2);
+    return 0;
+}
+
+/* vfork() makes its system call with the return address in a register: the child returns first, and
+ * what it calls then would overwrite the stack.  Its rows say so.  */
+START_TEST(walks_from_a_return_address_in_a_register)
+{
+    const uint8_t *code = dlsym(RTLD_DEFAULT, "vfork");
+    ucontext_t context;
+
+    ck_assert_ptr_nonnull(code);
+    if (after_system_call(code) == 0)
+        return; /* another C library */
+    ck_assert_int_eq(getcontext(&context), 0);
+    context.uc_mcontext.gregs[REG_RDI] = context.uc_mcontext.gregs[REG_RIP];
+    context.uc_mcontext.gregs[REG_RIP] = (greg_t)after_system_call(code);
+    ck_assert_int_eq(unwind_self_walk(&context, stack_top, SIZE_MAX, &stack), UNWIND_OK);
+    ck_assert_msg(stack.end == UNWIND_END_COMPLETE, "%s", unwind_end_name(stack.end));
+    ck_assert_uint_ge(stack.count, 4);
+    ck_assert_uint_eq(addresses[1], (uint64_t)context.uc_mcontext.gregs[REG_RDI]);
+}
+END_TEST
+
 /* ---- At each instruction ---- */
 
 #define TRAP_FLAG 0x100
@@ -480,6 +509,7 @@ int main(void)
     tcase_add_test(test_case, ends_where_a_thread_begins);
     tcase_add_test(test_case, ends_where_a_coroutine_begins);
     tcase_add_test(test_case, walks_signal_frames);
+    tcase_add_test(test_case, walks_from_a_return_address_in_a_register);
     tcase_add_loop_test(test_case, finds_callers_at_each_instruction, 0,
                         sizeof stepped / sizeof *stepped);
     tcase_add_test(test_case, ends_with_the_copy_of_the_stack);

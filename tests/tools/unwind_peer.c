@@ -1,5 +1,5 @@
-/* unwind_peer FILE: unwind the samples of a file of `perf record --call-graph dwarf` twice, by
- * libunwind and by libdw of elfutils, from the same registers and the same copy of the stack.
+/* unwind_peer FILE [CLASS]: unwind the samples of a file of `perf record --call-graph dwarf` twice,
+ * by libunwind and by libdw of elfutils, from the same registers and the same copy of the stack.
  *
  * Prints, for each class of result, how many samples have it, and an example:
  *
@@ -11,7 +11,8 @@
  *     ours-goes-on, libdw-goes-on     the frames of one are the first of the other
  *     differ      both have another frame after the last common one
  *
- * ours-goes-on and libdw-goes-on are followed by how the shorter stack ended.  Samples of
+ * ours-goes-on and libdw-goes-on are followed by how the shorter stack ended.  With CLASS, the
+ * stacks of the samples whose class begins with it are printed first, side by side.  Samples of
  * processes other than those of this machine's files are of no use: objects are found by path.
  *
  * libdw and libdwarf export functions of the same names, so libdw is loaded apart.  */
@@ -357,6 +358,26 @@ static const char *object_of(char *place)
     return place;
 }
 
+static const char *shown_class; /* NULL: none */
+
+static void show(const char *name, const struct walk *theirs, const uint64_t *ours,
+                 size_t our_count)
+{
+    char left[100], right[100];
+
+    if (!shown_class || strncmp(name, shown_class, strlen(shown_class)) != 0)
+        return;
+    printf("%s\n", name);
+    for (size_t i = 0; i < our_count || i < theirs->count; i++) {
+        left[0] = right[0] = '\0';
+        if (i < our_count)
+            describe(theirs->copy, ours[i], left, sizeof left);
+        if (i < theirs->count)
+            describe(theirs->copy, theirs->addresses[i], right, sizeof right);
+        printf("  %-50s %s\n", left, right);
+    }
+}
+
 static void compare(const struct walk *theirs, const uint64_t *ours, size_t our_count,
                     const char *our_end)
 {
@@ -383,6 +404,7 @@ static void compare(const struct walk *theirs, const uint64_t *ours, size_t our_
     else
         (void)snprintf(name, sizeof name, "differ %s", object_of(place));
     count(name, example);
+    show(name, theirs, ours, our_count);
 }
 
 /* ---- The file ---- */
@@ -424,12 +446,13 @@ int main(int argc, char **argv)
     struct sym_session *session;
     struct perf_trace *trace;
     struct both both;
-    int fd = argc == 2 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
+    int fd = argc == 2 || argc == 3 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
 
     if (fd < 0 || sym_session_open(&symbols, &session, NULL) != SYM_OK) {
-        (void)fprintf(stderr, "usage: unwind_peer FILE\n");
+        (void)fprintf(stderr, "usage: unwind_peer FILE [CLASS]\n");
         return 2;
     }
+    shown_class = argc == 3 ? argv[2] : NULL;
     load_libdw();
     both.ours = cli_perf_unwind_open(session);
     options.context = &both;
