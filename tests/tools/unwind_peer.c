@@ -17,6 +17,7 @@
  *
  * libdw and libdwarf export functions of the same names, so libdw is loaded apart.  */
 #include <dlfcn.h>
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -47,6 +48,9 @@ static struct {
     __typeof__(dwfl_thread_state_registers) *state_registers;
     __typeof__(dwfl_build_id_find_elf) *find_elf;
     __typeof__(dwfl_errmsg) *errmsg;
+    __typeof__(dwfl_module_eh_cfi) *eh_cfi;
+    __typeof__(dwarf_cfi_addrframe) *cfi_frame;
+    __typeof__(dwarf_frame_cfa) *frame_cfa;
 } dw;
 
 static void *symbol(void *library, const char *name)
@@ -81,6 +85,9 @@ static void load_libdw(void)
     *(void **)&dw.state_registers = symbol(library, "dwfl_thread_state_registers");
     *(void **)&dw.find_elf = symbol(library, "dwfl_build_id_find_elf");
     *(void **)&dw.errmsg = symbol(library, "dwfl_errmsg");
+    *(void **)&dw.eh_cfi = symbol(library, "dwfl_module_eh_cfi");
+    *(void **)&dw.cfi_frame = symbol(library, "dwarf_cfi_addrframe");
+    *(void **)&dw.frame_cfa = symbol(library, "dwarf_frame_cfa");
 }
 
 /* ---- One sample ---- */
@@ -169,7 +176,7 @@ static const char *report(struct walk *walk, uint64_t address)
     module = dw.report_elf(walk->dwfl, place.object.name, place.object.name, -1, bias, true);
     (void)dw.report_end(walk->dwfl, NULL, NULL);
     if (!module)
-        return "code of no object";
+        return dw.errmsg(-1);
     /* An executable that is not relocatable has its own place.  */
     return dw.addrmodule(walk->dwfl, address) == module ? NULL
                                                         : "code of a file that is mapped twice";
@@ -231,7 +238,7 @@ static int take_frame(Dwfl_Frame *frame, void *context)
         walk->end = "pc 0";
         return DWARF_CB_ABORT;
     }
-    walk->end = report(walk, pc - 1);
+    walk->end = report(walk, pc - (walk->count > 0));
     if (walk->end)
         return DWARF_CB_ABORT;
     if (!dw.frame_pc(frame, &pc, &is_exact) || walk->count == MOST_FRAMES)
@@ -312,6 +319,29 @@ static void walk_with_libdw(struct walk *walk)
         forget();
 }
 
+/* Why libdw may fail at a frame.  NULL: there is no such reason.  */
+static const char *reason_at(const struct walk *walk, uint64_t address)
+{
+    Dwfl_Module *module = kept ? dw.addrmodule(kept, address) : NULL;
+    Dwarf_Frame *frame;
+    Dwarf_Op *operations;
+    Dwarf_Addr bias;
+    size_t count;
+    Dwarf_CFI *table = module ? dw.eh_cfi(module, &bias) : NULL;
+
+    if (!table)
+        return NULL;
+    if (dw.cfi_frame(table, address - bias, &frame) != 0)
+        return "code without a table";
+    if (dw.frame_cfa(frame, &operations, &count) == 0 && count == 1 &&
+        operations[0].atom == DW_OP_bregx && operations[0].number == 3)
+        address = 0;
+    free(frame);
+    if (address == 0)
+        return "a frame address from rbx";
+    return walk->read_below ? "below the stack pointer" : NULL;
+}
+
 /* ---- Classes ---- */
 
 static struct {
@@ -382,7 +412,9 @@ static void compare(const struct walk *theirs, const uint64_t *ours, size_t our_
                     const char *our_end)
 {
     char place[100], next[100] = "", leaf[100], name[400], example[400];
+    const char *reason;
     size_t common = 0;
+    uint64_t last;
 
     while (common < our_count && common < theirs->count &&
            ours[common] == theirs->addresses[common])
@@ -391,18 +423,21 @@ static void compare(const struct walk *theirs, const uint64_t *ours, size_t our_
         count("equal", "");
         return;
     }
-    describe(theirs->copy, common ? ours[common - 1] - (common > 1) : ours[0], place, sizeof place);
+    last = common ? ours[common - 1] - (common > 1) : ours[0];
+    describe(theirs->copy, last, place, sizeof place);
+    reason = reason_at(theirs, last);
     if (common < our_count)
         describe(theirs->copy, ours[common] - 1, next, sizeof next);
     describe(theirs->copy, ours[0], leaf, sizeof leaf);
     (void)snprintf(example, sizeof example, "%s of %zu and %zu frames; then %s; innermost %s",
                    place, our_count, theirs->count, next, leaf);
     if (common == theirs->count)
-        (void)snprintf(name, sizeof name, "ours-goes-on [%s] %s", theirs->end, object_of(place));
+        (void)snprintf(name, sizeof name, "ours-goes-on [%s] %s", reason ? reason : theirs->end,
+                       object_of(place));
     else if (common == our_count)
         (void)snprintf(name, sizeof name, "libdw-goes-on [%s] %s", our_end, object_of(place));
     else
-        (void)snprintf(name, sizeof name, "differ %s", object_of(place));
+        (void)snprintf(name, sizeof name, "differ [%s] %s", reason ? reason : "", object_of(place));
     count(name, example);
     show(name, theirs, ours, our_count);
 }
