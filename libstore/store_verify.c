@@ -38,7 +38,7 @@ static char next_character(const char **at, char *quote)
 {
     const char *start = *at;
 
-    while (!*quote) {
+    while (!*quote && (**at <= ' ' || **at == '-')) { /* most characters are neither */
         *at += strspn(*at, " \t\r\n");
         if (strncmp(*at, "--", 2) != 0)
             break;

@@ -273,6 +273,8 @@ struct sym_unit {
     uint8_t by_libdwarf; /* parts that libdwarf read instead; such a unit stays decoded */
     bool libdwarf_done;  /* libdwarf was tried, or will not be */
     bool is_missed;      /* counted in sym_fallback.missed_count */
+    bool lacks_calls;    /* what was inlined into a function could not be read to the end, */
+    uint64_t calls_from; /* whose DIEs begin here */
 
     bool charged;          /* for its line program, see sym_unit_charge() */
     uint32_t task;         /* of sym_ahead, which has it until it is taken; or SYM_NO_VALUE */
@@ -623,6 +625,9 @@ enum sym_status sym_lines_sort(struct sym_decoder *decoder, struct sym_lines *li
 /* Adds what was inlined into a function to unit->scopes.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_function_decode(struct sym_decoder *decoder, struct sym_unit *unit,
                                     uint32_t function);
+
+/* The same for all functions of a decoded unit.  */
+enum sym_status sym_functions_decode(struct sym_decoder *decoder, struct sym_unit *unit);
 
 /* The header of the line table at offset of .debug_line.  SYM_OK or SYM_MALFORMED.  */
 enum sym_status sym_line_header_read(const struct sym_unit *unit, struct sym_line_header *header);

@@ -127,15 +127,6 @@ static enum sym_status plan_all(struct sym_ahead *ahead)
 
 /* ---- Working ---- */
 
-static enum sym_status decode_all(struct sym_decoder *decoder, struct sym_unit *unit)
-{
-    enum sym_status status = SYM_OK;
-
-    for (uint32_t i = 0; i < unit->scopes.function_count && !status; i++)
-        status = sym_function_decode(decoder, unit, i);
-    return status;
-}
-
 static enum sym_status decode_run(const struct sym_ahead *ahead, struct sym_decoder *decoder,
                                   struct sym_unit *unit, const struct run *run)
 {
@@ -159,7 +150,7 @@ static void work(const struct sym_ahead *ahead, struct sym_decoder *decoder, str
 
     task->status = sym_unit_decode(decoder, task->unit);
     if (!task->status && number == SYM_NO_VALUE)
-        task->status = decode_all(decoder, task->unit);
+        task->status = sym_functions_decode(decoder, task->unit);
     while (!task->status && number != SYM_NO_VALUE) {
         task->status = decode_run(ahead, decoder, task->unit, &ahead->runs[number]);
         number = ahead->runs[number].next;

@@ -441,15 +441,13 @@ static enum sym_status list_copies(struct copies *copies)
     return status;
 }
 
-enum sym_status sym_function_decode(struct sym_decoder *decoder, struct sym_unit *unit,
-                                    uint32_t function)
+static enum sym_status decode_copies(struct sym_decoder *decoder, struct sym_unit *unit,
+                                     uint32_t function)
 {
     struct sym_scopes *scopes = &unit->scopes;
     struct sym_function *entry = &scopes->functions[function];
     struct copies copies = { .next = function + 1, .scopes = { function } };
 
-    if (entry->decoded)
-        return SYM_OK;
     entry->decoded = true; /* a damaged one is not tried again */
     entry->first_segment = scopes->inlined.count;
     if (entry->children >= entry->limit)
@@ -463,6 +461,31 @@ enum sym_status sym_function_decode(struct sym_decoder *decoder, struct sym_unit
     if (!status)
         status = sym_segments_append(&scopes->inlined, &decoder->ranges, &decoder->sweep);
     entry->segment_count = (uint32_t)(scopes->inlined.count - entry->first_segment);
+    return status;
+}
+
+enum sym_status sym_function_decode(struct sym_decoder *decoder, struct sym_unit *unit,
+                                    uint32_t function)
+{
+    const struct sym_function *entry = &unit->scopes.functions[function];
+    unsigned before = decoder->damage_count;
+
+    if (entry->decoded)
+        return SYM_OK;
+    enum sym_status status = decode_copies(decoder, unit, function);
+    if (decoder->damage_count != before && !unit->lacks_calls) {
+        unit->lacks_calls = true;
+        unit->calls_from = entry->children;
+    }
+    return status;
+}
+
+enum sym_status sym_functions_decode(struct sym_decoder *decoder, struct sym_unit *unit)
+{
+    enum sym_status status = SYM_OK;
+
+    for (uint32_t i = 0; i < unit->scopes.function_count && !status; i++)
+        status = sym_function_decode(decoder, unit, i);
     return status;
 }
 

@@ -51,6 +51,7 @@ static enum sym_fallback_end take_functions(struct sym_unit *unit, struct sym_fa
     unit->scopes = parts->scopes;
     parts->scopes = ours;
     unit->by_libdwarf |= SYM_PART_FUNCTIONS;
+    unit->lacks_calls = false;
     return SYM_FALLBACK_HELPS;
 }
 
@@ -112,24 +113,30 @@ static enum sym_fallback_end may_try(const struct sym_fallback *fallback)
                : SYM_FALLBACK_NO_BUDGET;
 }
 
-/* What the decoder could not read of parts of a unit.  The functions of a skeleton are in another
- * file.  */
-static void state_reason(const struct sym_dwarf *dwarf, const struct sym_unit *unit, unsigned parts,
-                         char *reason, size_t size)
+/* "damaged THING at OFFSET": of the file with the functions, which is another one for a skeleton.  */
+static void state_place(const struct sym_dwarf *dwarf, const struct sym_unit *unit,
+                        const char *thing, uint64_t offset, char *reason, size_t size)
 {
     const struct sym_unit *dies = sym_unit_dies(unit);
     const char *path = dies->info->object->path, *slash = strrchr(path, '/');
-    uint64_t offset = sym_fallback_start(dwarf, dies) + dies->offset;
+    unsigned long long place = sym_fallback_start(dwarf, dies) + offset;
 
+    (void)snprintf(reason, size, "damaged %s at 0x%llx of .debug_info%s%s", thing, place,
+                   unit->split ? ".dwo in " : "",
+                   !unit->split ? ""
+                   : slash      ? slash + 1
+                                : path);
+}
+
+/* What the decoder could not read of parts of a unit.  */
+static void state_reason(const struct sym_dwarf *dwarf, const struct sym_unit *unit, unsigned parts,
+                         char *reason, size_t size)
+{
     if (parts == SYM_PART_LINES && unit->line_offset != UINT64_MAX)
         (void)snprintf(reason, size, "damaged line table at 0x%llx of .debug_line",
                        (unsigned long long)unit->line_offset);
-    else if (unit->split)
-        (void)snprintf(reason, size, "damaged unit at 0x%llx of .debug_info.dwo in %s",
-                       (unsigned long long)offset, slash ? slash + 1 : path);
     else
-        (void)snprintf(reason, size, "damaged unit at 0x%llx of .debug_info",
-                       (unsigned long long)offset);
+        state_place(dwarf, unit, "unit", sym_unit_dies(unit)->offset, reason, size);
 }
 
 enum sym_status sym_fallback_use(struct sym_dwarf *dwarf, struct sym_unit *unit,
@@ -176,6 +183,16 @@ void sym_fallback_miss(struct sym_dwarf *dwarf, struct sym_unit *unit, const cha
         unit->is_missed = true;
     if (fallback->missed_count++ == 0)
         BASE_FORMAT(fallback->missed, format);
+}
+
+void sym_fallback_check_calls(struct sym_dwarf *dwarf, struct sym_unit *unit)
+{
+    char reason[240];
+
+    if (!unit->lacks_calls || unit->is_missed)
+        return;
+    state_place(dwarf, unit, "inlined calls", unit->calls_from, reason, sizeof reason);
+    sym_fallback_miss(dwarf, unit, "%s", reason);
 }
 
 /* Counts a unit with refused parts that libdwarf did not complete.  end: why.  */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "libsymbolize/fallback.h"
 
 enum {
     SEGMENTS_OF_SYMBOL = 64, /* that are looked at for its start */
@@ -146,8 +147,13 @@ static enum sym_status read_units(struct sym_module *module)
     enum sym_status status = sym_ahead_start(dwarf, NULL, module->seat->jobs);
     struct sym_unit *unit;
 
-    for (size_t i = 0; i < dwarf->segments.count && !status; i++)
+    for (size_t i = 0; i < dwarf->segments.count && !status; i++) {
         status = sym_dwarf_unit(dwarf, dwarf->segments.items[i].start, NULL, &unit);
+        if (status || !unit)
+            continue;
+        status = sym_functions_decode(&dwarf->decoder, unit);
+        sym_fallback_check_calls(dwarf, unit);
+    }
     sym_ahead_end(dwarf);
     return status ? status : sym_module_check_fallback(module);
 }
@@ -348,6 +354,7 @@ static enum sym_status scope_frames(struct sym_loaded *loaded, struct sym_unit *
     struct sym_frame frame = { .file = "", .source = SYM_QUALITY_DWARF };
     enum sym_status status = sym_unit_place(&dwarf->decoder, unit, vaddr, place);
 
+    sym_fallback_check_calls(dwarf, unit);
     if (place->span.start > frames->span.start)
         frames->span.start = place->span.start;
     if (place->span.limit < frames->span.limit)

@@ -238,7 +238,7 @@ struct sym_report {
                                 * not: damaged unit at 0x1c of .debug_info"; "" if there are none */
     size_t unread_units;  /* damaged units of the debug information of which neither the library nor
                            * libdwarf could read all.  The unread functions are looked up in the
-                           * symbols, and unread lines are missing */
+                           * symbols, and unread lines and inlined calls are missing */
     const char *unread;   /* the same as a phrase, with the reason for the first: "1 unit of the
                            * debug information was not read completely: damaged unit at 0x1c of
                            * .debug_info; libdwarf cannot read its functions either"; "" if there

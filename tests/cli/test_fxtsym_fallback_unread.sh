@@ -34,7 +34,6 @@ run 0 fxtsym -f -i -e no_functions "$outer"
 says "no_functions: $functions"
 [ "$(sed -n 1p out)" = outer ] || fail "not the symbol: $(cat out)"
 ! grep -qx inner out || fail "an inlined call that was not read: $(cat out)"
-
 explains() { # explains FILE SENTENCE
     run 0 fxtsym --explain "$1"
     prints "  unread      $2"
@@ -49,6 +48,42 @@ run 0 fxtsym --explain full
 ! grep -q '^  unread' out || fail "a sound object: $(cat out)"
 run 0 fxtsym --json --explain full
 prints '"unread_units":0,"unread":""'
+
+# What is inlined into a function is read when that is looked up: here a call whose list of ranges is nowhere.
+cat >ranges.c <<'CODE'
+extern int puts(const char *);
+static inline __attribute__((always_inline)) int inner(int x)
+{
+    if (__builtin_expect(x == 77, 0))
+        puts("x");
+    return x * x;
+}
+__attribute__((noinline)) int outer(int x)
+{
+    int a = inner(x);
+    puts("y");
+    return a + 1;
+}
+int main(int argc, char **argv) { (void)argv; return outer(argc); }
+CODE
+mv full sound
+gcc -O2 -g -fno-reorder-blocks-and-partition -Wl,--build-id=sha1 -o full ranges.c
+readelf --debug-dump=info full >dies
+ranges=$(sed -n '/DW_TAG_inlined_subroutine/,$s/^ *<\([0-9a-f]*\)> *DW_AT_ranges .*/\1/p' dies | sed -n 1p)
+from=$(sed -n '/DW_AT_name .*: outer$/,$s/^ <2><\([0-9a-f]*\)>.*/\1/p' dies | sed -n 1p)
+copy no_calls $(($(section .debug_info) + 0x$ranges + 3))
+calls="${start}damaged inlined calls at 0x$from of .debug_info"
+outer=$(nm full | awk '$3 == "outer" { print $1 }')
+where=$(for i in $(seq 0 40); do printf '0x%x\n' $((0x$outer + i)); done |
+    while read -r address; do fxtsym -f -i -e full "$address" | grep -qx inner && echo "$address"; done | sed -n 1p)
+[ -n "$where" ] || fail "nothing is inlined"
+run 0 fxtsym -f -i -e no_calls "$where"
+says "no_calls: $calls"
+[ "$(sed -n 1p out)" = outer ] || fail "not the function: $(cat out)"
+explains no_calls "$calls"
+run 0 fxtsym --jobs 1 --explain no_calls
+prints "  unread      $calls"
+mv sound full
 
 # Profiles and stores.  No call is inlined into main(), so that no line of a call is known there.
 main=$(nm full | awk '$3 == "main" { print $1 }')
