@@ -40,13 +40,13 @@ static uint64_t elsewhere(uint64_t address)
     return (address & (ELSEWHERE - 1)) | ELSEWHERE;
 }
 
-/* The frames of a callchain.  Empty marked parts are common: an interrupted kernel thread has no
- * user part.  *cookie becomes that of a user part that comes later; 0: none does.  */
+/* The frames of a callchain; the first of each part is a program counter.  Empty marked parts are
+ * common: an interrupted kernel thread has no user part.  *cookie becomes that of a user part that comes later; 0: none does.  */
 static bool add_chain(struct perf_trace *trace, struct perf_data_words chain, unsigned mode,
                       bool kernel_only, uint64_t *cookie)
 {
     bool is_elsewhere = mode == MODE_HYPERVISOR || mode == MODE_GUEST_KERNEL || mode == MODE_GUEST;
-    bool is_skipped = false, swap = trace->data->swap;
+    bool is_skipped = false, is_first = true, swap = trace->data->swap;
     uint64_t *out;
 
     if (!base_make_room(&trace->addresses, &trace->address_capacity,
@@ -59,12 +59,15 @@ static bool add_chain(struct perf_trace *trace, struct perf_data_words chain, un
         if (address >= CONTEXT_FIRST) {
             is_elsewhere = address == CONTEXT_HV || address <= CONTEXT_GUEST;
             is_skipped = kernel_only && address == CONTEXT_USER;
+            is_first = true;
             if (address == CONTEXT_USER_DEFERRED && i + 1 < chain.count)
                 *cookie = perf_data_word(trace->data, chain, ++i);
             continue;
         }
         if (address == 0 || is_skipped)
             continue;
+        address += is_first && out > trace->addresses;
+        is_first = false;
         *out++ = is_elsewhere ? elsewhere(address) : address;
     }
     trace->address_count = (size_t)(out - trace->addresses);

@@ -295,7 +295,8 @@ static const struct {
 
 START_TEST(a_callchain_that_comes_later_joins_its_samples)
 {
-    static const uint64_t whole[] = { KERNEL_CODE, 0x401000, 0x402000 };
+    /* The user's code was interrupted: readers, which look for a call before it, get 1 more.  */
+    static const uint64_t whole[] = { KERNEL_CODE, 0x401000 + 1, 0x402000 };
     const uint64_t chain[] = { KERNEL, KERNEL_CODE, USER_DEFERRED, 77 };
     const struct perf_trace_options options = { .size = sizeof options };
     struct perf_trace_counts counts;
@@ -314,7 +315,7 @@ START_TEST(a_callchain_that_comes_later_joins_its_samples)
 END_TEST
 
 /* A machine inside this one: frames of it are in the stack, at addresses where nothing is
- * mapped.  */
+ * mapped.  Each part begins where code was interrupted.  */
 static const struct {
     uint64_t chain[8], stack[4];
     uint16_t misc; /* 4: the kernel of a guest was interrupted, 5: its user code */
@@ -322,11 +323,11 @@ static const struct {
     { { 0 }, { ELSEWHERE | 0x401000 }, 4 },
     { { 0 }, { ELSEWHERE | 0x401000 }, 5 },
     { { GUEST, GUEST_KERNEL, KERNEL_CODE, GUEST_USER, 0x401000 },
-      { KERNEL_CODE & ~(UINT64_C(3) << 62), ELSEWHERE | 0x401000 },
+      { KERNEL_CODE & ~(UINT64_C(3) << 62), ELSEWHERE | (0x401000 + 1) },
       4 },
     { { GUEST_USER, 0x401000, 0x402000 }, { ELSEWHERE | 0x401000, ELSEWHERE | 0x402000 }, 5 },
     { { KERNEL, KERNEL_CODE, GUEST_KERNEL, KERNEL_CODE + 8, USER, 0x401000 },
-      { KERNEL_CODE, (KERNEL_CODE + 8) & ~(UINT64_C(3) << 62), 0x401000 },
+      { KERNEL_CODE, (KERNEL_CODE + 8 + 1) & ~(UINT64_C(3) << 62), 0x401000 + 1 },
       1 },
 };
 
