@@ -326,7 +326,7 @@ START_TEST(puts_kernel_frames_first)
     ck_assert(unwinding_frames(unwinding, &record, true, frames, REGION_FRAMES_LIMIT, &count));
     ck_assert_uint_eq(count, 4);
     ck_assert_uint_eq(frame(0), 0xffffffff81000000);
-    ck_assert_uint_eq(frame(1), CODE + 1);
+    ck_assert_uint_eq(frame(1), CODE + 1 + 1); /* exact: readers look for a call before it */
     ck_assert(unwinding_frames(unwinding, &record, false, frames, REGION_FRAMES_LIMIT, &count));
     ck_assert_uint_eq(count, 3);
 }
