@@ -41,7 +41,8 @@ static uint64_t elsewhere(uint64_t address)
 }
 
 /* The frames of a callchain; the first of each part is a program counter.  Empty marked parts are
- * common: an interrupted kernel thread has no user part.  *cookie becomes that of a user part that comes later; 0: none does.  */
+ * common: an interrupted kernel thread has no user part.  *cookie becomes that of a user part that
+ * comes later; 0: none does.  */
 static bool add_chain(struct perf_trace *trace, struct perf_data_words chain, unsigned mode,
                       bool kernel_only, uint64_t *cookie)
 {

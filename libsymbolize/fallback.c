@@ -113,7 +113,8 @@ static enum sym_fallback_end may_try(const struct sym_fallback *fallback)
                : SYM_FALLBACK_NO_BUDGET;
 }
 
-/* "damaged THING at OFFSET": of the file with the functions, which is another one for a skeleton.  */
+/* "damaged THING at OFFSET", in the file with the functions, which is another one for a
+ * skeleton.  */
 static void state_place(const struct sym_dwarf *dwarf, const struct sym_unit *unit,
                         const char *thing, uint64_t offset, char *reason, size_t size)
 {

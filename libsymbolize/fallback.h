@@ -102,8 +102,8 @@ enum sym_status sym_fallback_use(struct sym_dwarf *dwarf, struct sym_unit *unit,
  * SYM_OK, whether that was of use or not, or SYM_NO_MEMORY.  */
 enum sym_status sym_fallback_unit(struct sym_dwarf *dwarf, struct sym_unit *unit);
 
-/* Counts a decoded unit if its decoder could not read all that was inlined into a function.  libdwarf
- * is not asked: answers for earlier addresses have been given.  */
+/* Counts a decoded unit if its decoder could not read all that was inlined into a function.
+ * libdwarf is not asked: answers for earlier addresses have been given.  */
 void sym_fallback_check_calls(struct sym_dwarf *dwarf, struct sym_unit *unit);
 
 /* Counts a unit of which nobody reads all, unless it was counted before; unit is NULL if its header
