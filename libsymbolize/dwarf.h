@@ -273,8 +273,8 @@ struct sym_unit {
     uint8_t by_libdwarf; /* parts that libdwarf read instead; such a unit stays decoded */
     bool libdwarf_done;  /* libdwarf was tried, or will not be */
     bool is_missed;      /* counted in sym_fallback.missed_count */
-    bool lacks_calls;    /* what was inlined into a function could not be read to the end, */
-    uint64_t calls_from; /* whose DIEs begin here */
+    bool lacks_calls;    /* the inlined calls of a function could not be read to the end; */
+    uint64_t calls_from; /* the first such function has its DIEs from this offset on */
 
     bool charged;          /* for its line program, see sym_unit_charge() */
     uint32_t task;         /* of sym_ahead, which has it until it is taken; or SYM_NO_VALUE */

@@ -193,7 +193,7 @@ static void handle_looking(int number)
 }
 // NOLINTEND(bugprone-signal-handler)
 
-/* Where the kernel has the handler return to.  */
+/* The address to which the handler of a signal returns.  */
 static uint64_t trampoline_of(int number)
 {
     struct {
@@ -227,7 +227,7 @@ START_TEST(walks_signal_frames)
 }
 END_TEST
 
-/* Behind the system call of a function; 0: it has none near its beginning.  */
+/* The address after the system call of a function; 0 if its first instructions make none.  */
 static uint64_t after_system_call(const uint8_t *code)
 {
     for (size_t i = 0; i < 32; i++)

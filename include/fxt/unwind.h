@@ -271,8 +271,8 @@ enum unwind_found {
     UNWIND_FOUND_FRAME_POINTER = 5, /* by frame pointer, because no table covers the code */
     UNWIND_FOUND_RETURN_PATH = 6,   /* by the instructions of code that no table covers, up to its
                                      * return or from the beginning of its function */
-    UNWIND_FOUND_TRAMPOLINE = 7,    /* as UNWIND_FOUND_TABLE; it is where a signal handler returns
-                                     * to, and nothing called the handler: the address is exact */
+    UNWIND_FOUND_TRAMPOLINE = 7,    /* by a table; a signal handler returns to this address, but
+                                     * no call precedes it: the address is exact */
 };
 
 enum unwind_end {
@@ -295,8 +295,8 @@ UNWIND_API const char *unwind_found_name(enum unwind_found found);
 
 struct unwind_stack {
     uint64_t *addresses; /* the caller's array; innermost first.  The first is the program
-                          * counter; the others are return addresses, or exact at and behind a
-                          * signal frame */
+                          * counter; the others are return addresses, but for a signal frame and
+                          * its caller (unwind_is_exact()) */
     uint8_t *found;      /* the caller's array: enum unwind_found of each */
     uint64_t *pointers;  /* the caller's array: the stack pointer of each; or NULL */
     size_t capacity;     /* of each array; at least 1 */

@@ -319,7 +319,7 @@ static void walk_with_libdw(struct walk *walk)
         forget();
 }
 
-/* Why libdw may fail at a frame.  NULL: there is no such reason.  */
+/* The known reason for which libdw fails at an address, or NULL if there is none.  */
 static const char *reason_at(const struct walk *walk, uint64_t address)
 {
     Dwfl_Module *module = kept ? dw.addrmodule(kept, address) : NULL;
@@ -328,16 +328,16 @@ static const char *reason_at(const struct walk *walk, uint64_t address)
     Dwarf_Addr bias;
     size_t count;
     Dwarf_CFI *table = module ? dw.eh_cfi(module, &bias) : NULL;
+    bool is_rbx;
 
     if (!table)
         return NULL;
     if (dw.cfi_frame(table, address - bias, &frame) != 0)
         return "code without a table";
-    if (dw.frame_cfa(frame, &operations, &count) == 0 && count == 1 &&
-        operations[0].atom == DW_OP_bregx && operations[0].number == 3)
-        address = 0;
+    is_rbx = dw.frame_cfa(frame, &operations, &count) == 0 && count == 1 &&
+             operations[0].atom == DW_OP_bregx && operations[0].number == 3;
     free(frame);
-    if (address == 0)
+    if (is_rbx)
         return "a frame address from rbx";
     return walk->read_below ? "below the stack pointer" : NULL;
 }

@@ -127,7 +127,7 @@ static bool step_any(struct state *state, struct cfi_object *object, struct cfi_
     if (!find_row(object, pc, &row))
         return false;
     if (row.is_signal && !state->is_exact && walk->count > 0)
-        walk->stack[walk->count - 1]++; /* the handler returns there, and was not called there */
+        walk->stack[walk->count - 1]++; /* exact: no call precedes it */
     return step(state, &row);
 }
 
