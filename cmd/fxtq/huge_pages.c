@@ -19,6 +19,7 @@
 #define USUAL_PAD      ((size_t)128 << 10) /* by which malloc() makes the heap longer */
 #define LARGEST_BYTES  ((size_t)32 << 20)  /* as large as mallopt() takes */
 #define MORE_THAN_FREE ((size_t)1 << 20)   /* of the heap now */
+#define HEADER_BYTES   64                  /* at least what malloc() puts before a piece */
 
 #if defined __GLIBC__ && defined MADV_HUGEPAGE
 
@@ -30,19 +31,11 @@ static bool is_limited(int resource)
     return getrlimit((__rlimit_resource_t)resource, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* malloc() takes memory from the front: leave what is in front of the first huge page unused.  */
-static void skip_small_pages(uintptr_t top)
-{
-    static void *volatile skipped;
-
-    (void)skipped;
-    skipped = malloc(-top & (HUGE_PAGE - 1));
-}
-
 void huge_pages_use(void)
 {
-    char *start = sbrk(0), *end, *piece;
-    volatile uintptr_t top; /* compilers leave out a piece that nobody uses */
+    static void *volatile unused[2];
+    uintptr_t start, end;
+    char *piece;
 
     if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
         return;
@@ -50,16 +43,18 @@ void huge_pages_use(void)
     if (!mallopt(M_TRIM_THRESHOLD, (int)HEAP_BYTES) ||
         !mallopt(M_MMAP_THRESHOLD, (int)LARGEST_BYTES) || !mallopt(M_TOP_PAD, (int)HEAP_BYTES))
         return;
-    piece = malloc(MORE_THAN_FREE);
-    top = (uintptr_t)piece;
-    free(piece);
+    unused[0] = piece = malloc(MORE_THAN_FREE);
     (void)mallopt(M_TOP_PAD, (int)USUAL_PAD);
-    end = sbrk(0);
-    start += -(uintptr_t)start & (HUGE_PAGE - 1);
-    if (end <= start || top >= (uintptr_t)end)
-        return;
-    if (madvise(start, (size_t)(end - start), MADV_HUGEPAGE) == 0)
-        skip_small_pages(top);
+    /* malloc() wrote the size of what is left behind the piece, so a small page is there.  All in
+     * front of the first huge page stays unused; only its addresses are taken.  */
+    start = (uintptr_t)piece + MORE_THAN_FREE + HEADER_BYTES;
+    start += -start & (HUGE_PAGE - 1);
+    end = (uintptr_t)sbrk(0);
+    if (piece && start < end && madvise((void *)start, end - start, MADV_HUGEPAGE) == 0)
+        unused[1] = malloc(start - ((uintptr_t)piece + MORE_THAN_FREE));
+    else
+        free(piece);
+    (void)unused;
 }
 
 #else
