@@ -11,8 +11,10 @@
  * a row.  */
 #define MOST_JOINED (INT64_C(8) << 20)
 
-/* Conditions, LIMIT and OFFSET, '/', keys, PLAN_USES, a use of each column, NUL.  */
-_Static_assert(PLAN_TEXT_MOST >= 2 * (CONDITIONS_MOST + 2 + KEYS_MOST + SERVED_MOST) + 3,
+/* Conditions, LIMIT and OFFSET, '/', keys, PLAN_USES, a use of each column, NUL.  Or PLAN_TESTS, the
+ * table, tests.  */
+_Static_assert(PLAN_TEXT_MOST >= 2 * (CONDITIONS_MOST + 2 + KEYS_MOST + SERVED_MOST) + 3 &&
+                   PLAN_TEXT_MOST >= 2 * (CONDITIONS_MOST + 2 + KEYS_MOST) + 3 + TESTS_TEXT_MOST,
                "the text of a plan has room");
 
 struct plan {
@@ -255,8 +257,8 @@ static bool is_equality(const struct plan *plan)
 
 /* ---- What the query does with the rows ---- */
 
-/* Whether the rows of the scan may be combined, for all that is known of it.  */
-static bool may_combine(const struct plan *plan)
+/* Whether the program of the query is to be asked what it does with the rows of the scan.  */
+static bool may_ask(const struct plan *plan)
 {
     const struct served_table *served = plan->table->served;
 
@@ -274,7 +276,7 @@ static void mark(const struct plan *plan, char text[PLAN_TEXT_MOST])
                    (unsigned long long)plan->info->colUsed);
 }
 
-/* The loop of the scan, if its rows may be combined.  */
+/* The loop of the scan; NULL: it is not known.  */
 static const struct columns_loop *find_loop(const struct plan *plan)
 {
     const struct columns_loops *loops = plan->table->columns->loops;
@@ -283,9 +285,7 @@ static const struct columns_loop *find_loop(const struct plan *plan)
     mark(plan, text);
     for (unsigned i = 0; i < loops->count; i++)
         if (strcmp(loops->items[i].plan, text) == 0)
-            return loops->items[i].is_right && combined_allows(plan->table, loops->items[i].uses)
-                       ? &loops->items[i]
-                       : NULL;
+            return &loops->items[i];
     return NULL;
 }
 
@@ -314,24 +314,10 @@ static bool wants_extremes(const struct plan *plan, const struct columns_loop *l
            !plan->table->served->has_states;
 }
 
-static void take_uses(struct plan *plan)
+static void take_uses(struct plan *plan, const struct columns_loop *loop)
 {
-    const struct columns_loop *loop;
-    bool are_extremes;
+    bool are_extremes = wants_extremes(plan, loop);
 
-    if (!may_combine(plan))
-        return;
-    if (plan->table->columns->planning == PLANNED_TO_ASK) {
-        char text[PLAN_TEXT_MOST];
-
-        mark(plan, text);
-        plan->length = (int)(stpcpy(plan->text, text) - plan->text);
-        return;
-    }
-    loop = find_loop(plan);
-    if (!loop)
-        return;
-    are_extremes = wants_extremes(plan, loop);
     for (unsigned i = 0; are_extremes && i < plan->table->served->count; i++)
         if (loop->uses[i])
             add(plan, '^', (int)i);
@@ -341,6 +327,34 @@ static void take_uses(struct plan *plan)
             add(plan, (char)('@' + loop->uses[i]), (int)i);
     if (are_extremes)
         plan->info->idxNum = PLAN_EXTREMES;
+}
+
+static void take_tests(struct plan *plan, const struct columns_loop *loop)
+{
+    add(plan, PLAN_TESTS, (int)(plan->table->served - served_tables));
+    plan->length += (int)(stpcpy(plan->text + plan->length, loop->tests) -
+                          (plan->text + plan->length));
+}
+
+/* What is known from the program.  */
+static void take_loop(struct plan *plan)
+{
+    const struct columns_loop *loop;
+
+    if (!may_ask(plan))
+        return;
+    if (plan->table->columns->planning == PLANNED_TO_ASK) {
+        char text[PLAN_TEXT_MOST];
+
+        mark(plan, text);
+        plan->length = (int)(stpcpy(plan->text, text) - plan->text);
+        return;
+    }
+    loop = find_loop(plan);
+    if (loop && loop->is_right && combined_allows(plan->table, loop->uses))
+        take_uses(plan, loop);
+    else if (loop && loop->tests[0] && !plan->table->served->has_states)
+        take_tests(plan, loop);
 }
 
 static double cost(const struct plan *plan)
@@ -393,6 +407,8 @@ int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     code = count_rows(&plan);
     if (code == SQLITE_OK && take_id(&plan)) {
         plan.text[plan.length++] = '/';
+        if (!table->served->has_args && !table->served->is_small && !table->served->has_states)
+            add(&plan, PLAN_TABLE, (int)(table->served - served_tables));
     } else if (code == SQLITE_OK) {
         take_conditions(&plan);
         if (can_order(&plan))
@@ -400,7 +416,7 @@ int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         take_order(&plan);
         if (is_equality(&plan))
             info->idxNum = PLAN_EQUAL;
-        take_uses(&plan);
+        take_loop(&plan);
     }
     columns_let_go(table->columns);
     return code == SQLITE_OK ? finish(&plan) : code;

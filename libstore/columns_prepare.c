@@ -1,10 +1,11 @@
-/* Statements whose rows may be combined, or of which only those with extremes are wanted.
+/* Statements whose rows may be combined, or tested before SQLite sees them, or of which only those
+ * with extremes are wanted.
  *
  * A virtual table does not know what a query does with its rows, but SQLite's program (EXPLAIN)
- * shows it.  Therefore a statement with aggregate functions is planned again: once with marks in
- * the plans of scans, by which their loops are found in the program (columns_program.c); once with
- * plans that combine rows as the loops allow, of which the program must be the same; and then for
- * use.  When SQLite plans a statement again by itself, scans are the usual ones.  */
+ * shows it.  Therefore a statement with aggregate functions or conditions is planned again: once
+ * with marks in the plans of scans, by which their loops are found in the program
+ * (columns_program.c); once with plans that give fewer rows as the loops allow, of which the program
+ * must be the same; and then for use.  When SQLite plans a statement again by itself, scans are the usual ones.  */
 #include "libstore/columns_program.h"
 
 #include <strings.h>
@@ -20,14 +21,25 @@ static bool may_combine(const char *sql, size_t length)
     return false;
 }
 
+/* Whether the text may have conditions of a WHERE or an ON.  */
+static bool may_test(const char *sql, size_t length)
+{
+    for (size_t i = 0; i + 5 <= length; i++)
+        if (strncasecmp(sql + i, "where", 5) == 0 || strncasecmp(sql + i, "join", 4) == 0)
+            return true;
+    return false;
+}
+
 /* Whether a loop does with its rows what its plan allows.  */
 static bool is_allowed(const struct store_columns *columns, const struct columns_loop *loop)
 {
-    const char *text = strchr(loop->plan, PLAN_USES) + 1;
+    const char *text = strchr(loop->plan, PLAN_USES), *tests = strchr(loop->plan, PLAN_TESTS);
     bool are_extremes = strchr(loop->plan, '^') != NULL;
     uint8_t allowed[SERVED_MOST] = { 0 };
 
-    for (; *text; text += 2)
+    if (!text)
+        return strcmp(tests + 2, loop->tests) == 0;
+    for (text++; *text; text += 2)
         allowed[text[1] - 'A'] = (uint8_t)(text[0] - '@');
     for (unsigned i = 0; i < SERVED_MOST; i++)
         if (loop->uses[i] & ~allowed[i])
@@ -35,22 +47,34 @@ static bool is_allowed(const struct store_columns *columns, const struct columns
     return loop->is_right && !(loop->counts && (are_extremes || !columns->counts));
 }
 
-/* Whether the statement has loops that may combine rows, and how it is planned then does only
- * what their plans allow.  */
-static bool can_combine(struct store_columns *columns, const char *sql, int length,
-                        struct columns_loops *loops)
+/* Whether something is known of the loops that lets scans give fewer rows.  */
+static bool can_help(struct store_columns *columns, bool may_be_combined,
+                     struct columns_loops *loops)
 {
-    struct columns_loops planned;
     bool any = false, counts = false;
 
-    columns->planning = PLANNED_TO_ASK;
-    if (columns_read_loops(columns->db, sql, length, loops) != SQLITE_OK)
-        return false;
+    for (unsigned i = 0; i < loops->count; i++)
+        counts |= may_be_combined && loops->items[i].is_right && loops->items[i].counts;
+    counts = counts && combined_count(columns);
     for (unsigned i = 0; i < loops->count; i++) {
-        any |= loops->items[i].is_right;
-        counts |= loops->items[i].is_right && loops->items[i].counts;
+        struct columns_loop *loop = &loops->items[i];
+
+        loop->is_right = loop->is_right && may_be_combined && (counts || !loop->counts);
+        any |= loop->is_right || loop->tests[0];
     }
-    if (!any || (counts && !combined_count(columns)))
+    return any;
+}
+
+/* Whether the statement has loops to which scans can give fewer rows, and how it is planned then
+ * does only what their plans allow.  */
+static bool can_plan(struct store_columns *columns, const char *sql, int length,
+                     struct columns_loops *loops)
+{
+    struct columns_loops planned;
+
+    columns->planning = PLANNED_TO_ASK;
+    if (columns_read_loops(columns->db, sql, length, loops) != SQLITE_OK ||
+        !can_help(columns, may_combine(sql, (size_t)length), loops))
         return false;
     columns->loops = loops;
     columns->planning = PLANNED_TO_COMBINE;
@@ -62,14 +86,14 @@ static bool can_combine(struct store_columns *columns, const char *sql, int leng
     return planned.count > 0;
 }
 
-/* In place of *statement, one that combines rows, if it can.  */
-static void prepare_combined(struct store_columns *columns, const char *sql, int length,
-                             sqlite3_stmt **statement)
+/* In place of *statement, one whose scans give fewer rows, if it can.  */
+static void prepare_again(struct store_columns *columns, const char *sql, int length,
+                          sqlite3_stmt **statement)
 {
     sqlite3_stmt *other = NULL;
     struct columns_loops loops;
 
-    if (can_combine(columns, sql, length, &loops))
+    if (can_plan(columns, sql, length, &loops))
         (void)sqlite3_prepare_v2(columns->db, sql, length, &other, NULL);
     columns->planning = PLANNED_AS_USUAL;
     columns->loops = NULL;
@@ -89,7 +113,8 @@ bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, con
     length = code == SQLITE_OK ? (size_t)(*rest - sql) : 0;
 
     if (code == SQLITE_OK && *out && store->serving && length < INT32_MAX &&
-        sqlite3_stmt_readonly(*out) && !sqlite3_stmt_isexplain(*out) && may_combine(sql, length))
-        prepare_combined(store->serving, sql, (int)length, out);
+        sqlite3_stmt_readonly(*out) && !sqlite3_stmt_isexplain(*out) &&
+        (may_combine(sql, length) || may_test(sql, length)))
+        prepare_again(store->serving, sql, (int)length, out);
     return code == SQLITE_OK;
 }

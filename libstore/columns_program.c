@@ -1,4 +1,4 @@
-/* What SQLite's program of a statement does with the rows of a scan.
+/* What SQLite's program of a statement does with the rows of a scan: whether they may be combined.
  *
  * A loop over rows is
  *
@@ -16,133 +16,18 @@
  * one.  */
 #include "libstore/columns_program.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "libstore/columns_bytecode.h"
+#include "libstore/columns_computed.h"
 
 #define REGISTERS_MOST 64 /* that values of sums are in, in one loop */
-
-/* ---- Instructions ---- */
-
-enum operation {
-    OTHER,
-    FILTER,
-    NEXT,
-    VALUE,       /* of a virtual table */
-    OTHER_VALUE, /* of a table that does not move meanwhile */
-    STEP,
-    COLLATION,
-    COMPARE,
-    COPY,        /* p1 and the p3 registers after it */
-    MOVE,        /* p3 registers from p1 on */
-    COPY_ONE,    /* p1 */
-    CALL,        /* reads nothing here */
-    CALL_IF,     /* the same, if p1 */
-    THREE_JUMPS, /* p1, p2 and p3 */
-    JUMP,        /* to p2, if p1 and p3 */
-    CONSTANT,
-};
-
-static const struct {
-    const char *name;
-    enum operation operation;
-} operations[] = {
-    { "VFilter", FILTER },
-    { "VNext", NEXT },
-    { "VColumn", VALUE },
-    { "AggStep", STEP },
-    { "CollSeq", COLLATION },
-    { "Compare", COMPARE },
-    { "Copy", COPY },
-    { "Move", MOVE },
-    { "SCopy", COPY_ONE },
-    { "Gosub", CALL },
-    { "IfPos", CALL_IF },
-    { "Jump", THREE_JUMPS },
-    { "Eq", JUMP },
-    { "Ne", JUMP },
-    { "Lt", JUMP },
-    { "Le", JUMP },
-    { "Gt", JUMP },
-    { "Ge", JUMP },
-    { "If", JUMP },
-    { "IfNot", JUMP },
-    { "IsNull", JUMP },
-    { "NotNull", JUMP },
-    { "Integer", CONSTANT },
-    { "Int64", CONSTANT },
-    { "Column", OTHER_VALUE },
-    { "Rowid", OTHER_VALUE },
-    { "Real", CONSTANT },
-    { "String8", CONSTANT },
-    { "Null", CONSTANT },
-    { "Noop", CONSTANT },
-};
-
-struct instruction {
-    enum operation operation;
-    int p1, p2, p3;
-    char *detail; /* p4, in the bytes of the program */
-};
-
-struct program {
-    struct instruction *items;
-    size_t count, capacity;
-};
-
-static enum operation operation_of(const char *name)
-{
-    for (size_t i = 0; name && i < sizeof operations / sizeof *operations; i++)
-        if (strcmp(operations[i].name, name) == 0)
-            return operations[i].operation;
-    return OTHER;
-}
-
-static int add(struct program *program, sqlite3_stmt *row)
-{
-    const char *detail = (const char *)sqlite3_column_text(row, 5);
-    struct instruction *item;
-
-    if (!base_make_room(&program->items, &program->capacity, program->count + 1,
-                        sizeof *program->items))
-        return SQLITE_NOMEM;
-    item = &program->items[program->count++];
-    *item = (struct instruction){
-        .operation = operation_of((const char *)sqlite3_column_text(row, 1)),
-        .p1 = sqlite3_column_int(row, 2),
-        .p2 = sqlite3_column_int(row, 3),
-        .p3 = sqlite3_column_int(row, 4),
-        .detail = strdup(detail ? detail : ""),
-    };
-    return item->detail ? SQLITE_OK : SQLITE_NOMEM;
-}
-
-static void release(struct program *program)
-{
-    for (size_t i = 0; i < program->count; i++)
-        free(program->items[i].detail);
-    free(program->items);
-}
-
-static int read_program(sqlite3 *db, const char *sql, int length, struct program *program)
-{
-    char *text = sqlite3_mprintf("EXPLAIN %.*s", length, sql);
-    sqlite3_stmt *rows = NULL;
-    int code = text ? sqlite3_prepare_v2(db, text, -1, &rows, NULL) : SQLITE_NOMEM;
-
-    while (code == SQLITE_OK && (code = sqlite3_step(rows)) == SQLITE_ROW)
-        code = add(program, rows);
-    (void)sqlite3_finalize(rows);
-    sqlite3_free(text);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
-}
 
 /* ---- A loop ---- */
 
 /* Instructions from `from` to before `end`, which is VNext.  */
 struct body {
-    const struct program *program;
+    const struct bytecode *program;
     int cursor;
     size_t from, end;
     struct columns_loop *loop;
@@ -257,6 +142,8 @@ static void check(struct body *body, size_t at)
     case OTHER:
     case FILTER:
     case NEXT:
+    case ARITHMETIC:
+    case CONTROL:
         body->is_wrong = true;
         break;
     default:
@@ -281,20 +168,19 @@ static void check_body(struct body *body)
 }
 
 /* The loop that the VFilter begins.  */
-static void check_loop(const struct program *program, size_t at, struct columns_loop *loop)
+static void check_loop(const struct bytecode *program, size_t at, struct columns_loop *loop)
 {
-    const struct instruction *items = program->items;
-    struct body body = {
-        .program = program, .cursor = items[at].p1, .from = at + 1, .end = at + 1, .loop = loop
-    };
+    struct body body = { .program = program,
+                         .cursor = program->items[at].p1,
+                         .from = at + 1,
+                         .end = bytecode_loop_end(program, at),
+                         .loop = loop };
 
-    while (body.end < program->count &&
-           !(items[body.end].operation == NEXT && items[body.end].p1 == body.cursor))
-        body.end++;
-    if (body.end == program->count || items[body.end].p2 != (int)body.from)
+    if (body.end == program->count)
         return;
     check_body(&body);
     loop->is_right = !body.is_wrong;
+    computed_find(program, at, loop->tests);
 }
 
 /* ---- The loops of a program ---- */
@@ -309,6 +195,8 @@ static void merge(struct columns_loops *loops, const struct columns_loop *loop)
         return;
     }
     same->is_right = same->is_right && loop->is_right;
+    if (strcmp(same->tests, loop->tests) != 0)
+        same->tests[0] = '\0';
     same->counts = same->counts || loop->counts;
     for (unsigned i = 0; i < SERVED_MOST; i++)
         same->uses[i] |= loop->uses[i];
@@ -324,15 +212,16 @@ struct columns_loop *columns_find_loop(struct columns_loops *loops, const char *
 
 int columns_read_loops(sqlite3 *db, const char *sql, int length, struct columns_loops *loops)
 {
-    struct program program = { .count = 0 };
-    int code = read_program(db, sql, length, &program);
+    struct bytecode program = { .count = 0 };
+    int code = bytecode_read(db, sql, length, &program);
 
     loops->count = 0;
     for (size_t i = 0; i < program.count && code == SQLITE_OK; i++) {
         struct columns_loop loop = { .is_right = false };
         const char *plan = program.items[i].detail;
 
-        if (program.items[i].operation != FILTER || !strchr(plan, PLAN_USES))
+        if (program.items[i].operation != FILTER ||
+            !(strchr(plan, PLAN_USES) || strchr(plan, PLAN_TESTS)))
             continue;
         if (loops->count == LOOPS_MOST || strlen(plan) >= sizeof loop.plan) {
             code = SQLITE_FULL;
@@ -342,6 +231,6 @@ int columns_read_loops(sqlite3 *db, const char *sql, int length, struct columns_
         check_loop(&program, i, &loop);
         merge(loops, &loop);
     }
-    release(&program);
+    bytecode_release(&program);
     return code;
 }

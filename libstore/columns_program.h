@@ -6,12 +6,13 @@
 
 #define LOOPS_MOST 16
 
-/* A loop over the rows of a scan whose plan has PLAN_USES.  */
+/* A loop over the rows of a scan whose plan has PLAN_USES or PLAN_TESTS.  */
 struct columns_loop {
     char plan[PLAN_TEXT_MOST];
-    bool is_right;             /* its rows may be combined, as far as `uses` allow it */
-    bool counts;               /* by count(*) */
-    uint8_t uses[SERVED_MOST]; /* bits of enum column_use, for each column */
+    bool is_right;               /* its rows may be combined, as far as `uses` allow it */
+    bool counts;                 /* by count(*) */
+    uint8_t uses[SERVED_MOST];   /* bits of enum column_use, for each column */
+    char tests[TESTS_TEXT_MOST]; /* see PLAN_TESTS; "": none */
 };
 
 struct columns_loops {

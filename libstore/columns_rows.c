@@ -1,5 +1,5 @@
 /* The rows that a query wants.  */
-#include "libstore/columns_table.h"
+#include "libstore/columns_tests.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -233,7 +233,7 @@ static void count_left(struct columns_cursor *cursor)
     int64_t first = cursor->first > cursor->from ? cursor->first : cursor->from;
 
     cursor->left = 0;
-    if (cursor->integers && cursor->tested == 0)
+    if (cursor->integers && cursor->tested == 0 && !tests_are_on(cursor))
         cursor->left = cursor->step > 0 ? limit - 1 - cursor->row : cursor->row - first;
 }
 
@@ -288,8 +288,16 @@ int rows_settle(struct columns_cursor *cursor)
                 continue;
         }
         if (cursor->row < cursor->to && passes_all(cursor)) {
-            count_left(cursor);
-            return SQLITE_OK;
+            bool fails = false;
+
+            if (tests_are_on(cursor))
+                code = tests_fail(cursor, &fails);
+            if (!fails || code != SQLITE_OK) {
+                count_left(cursor);
+                return code;
+            }
+            cursor->row = tests_skip(cursor);
+            continue;
         }
         cursor->row += cursor->step;
     }
@@ -868,7 +876,7 @@ static int start_sorted(struct columns_cursor *cursor, const struct wanted *want
     if (count > 0)
         code = start_first(cursor, wanted->keys, count);
     else if (wanted->key_count == 1 && cursor->condition_count == 0 && cursor->from == 0 &&
-             cursor->to == rows && rows > 0)
+             cursor->to == rows && rows > 0 && !cursor->tests)
         code = start_whole(cursor, wanted->keys);
     else
         code = start_passing(cursor, wanted);

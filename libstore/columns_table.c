@@ -1,5 +1,5 @@
 /* The virtual tables.  */
-#include "libstore/columns_table.h"
+#include "libstore/columns_tests.h"
 
 #include <stdlib.h>
 
@@ -220,6 +220,7 @@ int columns_close_cursor(sqlite3_vtab_cursor *base)
     struct store_columns *columns = cursor_table(cursor)->columns;
 
     combined_release(cursor);
+    tests_release(cursor);
     rows_release(cursor);
     states_release(cursor);
     (void)sqlite3_finalize(cursor->ends);
@@ -232,6 +233,7 @@ int columns_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int ar
                    sqlite3_value **argv)
 {
     struct columns_cursor *cursor = (struct columns_cursor *)base;
+    int code;
 
     if (plan == PLAN_ID && rows_may_start_id(cursor, argv[0]))
         return rows_start_id(cursor, sqlite3_value_int64(argv[0]));
@@ -239,7 +241,8 @@ int columns_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int ar
         return combined_start(cursor, plan, text, argc, argv);
     if (cursor->combined)
         combined_stop(cursor);
-    return rows_start(cursor, plan, text, argc, argv);
+    code = tests_start(cursor, text);
+    return code == SQLITE_OK ? rows_start(cursor, plan, text, argc, argv) : code;
 }
 
 int columns_next(sqlite3_vtab_cursor *base)

@@ -67,11 +67,17 @@ struct columns_vtab {
  * used: rows among which the smallest and the largest values of these columns are.
  *
  * PLAN_USES may follow: then rows may be combined.  After it, two characters for each column that
- * is used: '@' + bits of enum column_use, and the column.  */
+ * is used: '@' + bits of enum column_use, and the column.  Or PLAN_TESTS may follow: then rows that
+ * fail a test of the query need not be given.  After it, the table and the tests (columns_tests.h).
+ *
+ * The text of PLAN_ID ends with PLAN_TABLE and the table ('A' + its number).  */
 enum { PLAN_ROWS, PLAN_ID, PLAN_EQUAL, PLAN_EXTREMES };
 
-#define PLAN_USES      '&'
-#define PLAN_TEXT_MOST 80
+#define PLAN_USES       '&'
+#define PLAN_TESTS      '?'
+#define PLAN_TABLE      '$'
+#define TESTS_TEXT_MOST 100
+#define PLAN_TEXT_MOST  (80 + TESTS_TEXT_MOST)
 
 /* What a query does with the values of a column, besides conditions that the table takes.  */
 enum column_use {
@@ -153,6 +159,7 @@ struct columns_cursor {
 
     struct states_cursor *states; /* of thread states */
     struct combined *combined;    /* NULL: rows are not combined */
+    struct tests *tests;          /* NULL: none */
     bool is_made;                 /* the row is given in place of others */
 };
 
@@ -212,7 +219,7 @@ bool rows_bounds(char operation, sqlite3_value *value, int64_t *low, int64_t *hi
 /* Whether the text of a plan goes on with a key.  */
 static inline bool plan_has_key(const char *text)
 {
-    return *text && *text != PLAN_USES;
+    return *text && *text != PLAN_USES && *text != PLAN_TESTS && *text != PLAN_TABLE;
 }
 
 /* ---- Combined rows (columns_combine.c) ----

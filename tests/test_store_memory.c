@@ -215,6 +215,8 @@ static const char *const column_questions[] = {
     ("SELECT t.name, count(*), sum(s.dur), max(s.dur) FROM track AS t JOIN slice AS s ON "
      "s.track_id = t.id GROUP BY t.name"),
     "SELECT p.id, c.id FROM slice AS p LEFT JOIN slice AS c ON c.track_id = p.track_id",
+    "SELECT c.id FROM slice AS c JOIN slice AS p ON p.id = c.id WHERE c.dur * 2 >= p.dur",
+    "SELECT id FROM slice WHERE ts + dur > 7 ORDER BY dur",
     "SELECT * FROM args",
     "SELECT s.id, a.key, a.display_value FROM slice AS s JOIN args AS a USING (arg_set_id)",
     "SELECT * FROM counters",

@@ -28,6 +28,8 @@ static const char *const queries[] = {
     "SELECT a.* FROM slice AS s, ancestors(s.id) AS a, slice_at(s.ts, 1)",
     "SELECT * FROM intervals_intersect('thread_state', 'slice')",
     "SELECT min(ts), max(ts), max(parent_id), min(id) FROM slice",
+    "SELECT c.id FROM slice AS c, slice AS p WHERE p.id = c.parent_id AND c.dur * 2 > p.dur + p.ts",
+    "SELECT id FROM slice_data WHERE ts + dur > 7 AND async_id IS NULL ORDER BY scope",
     "SELECT max(cpu) - min(cpu), max(utid) FROM sched_slice",
     "SELECT max(arg_set_id), (SELECT min(dur) FROM slice) FROM slice",
     "SELECT id FROM slice_data ORDER BY async_id DESC",
