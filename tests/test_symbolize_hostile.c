@@ -2,9 +2,10 @@
  * second of CPU time and 64 MiB of memory there is an answer or a sentence.
  *
  * testdata/symbolize/hostile/make tells how the objects were made.  With FXT_TEST_FULL=1 in the
- * environment all of it is done, which takes minutes; otherwise one bit of each byte is flipped,
- * not the same in each, every fourth truncation made, and libdwarf tried for every eighth object.
- */
+ * environment all of it is done, which takes minutes, and libdwarf is tried with one flipped bit of
+ * each byte, not the same in each, with every second byte that is set and every third truncation.
+ * Otherwise only those bits are flipped, every fourth truncation is made, and libdwarf is tried for
+ * every eighth object.  */
 #include <check.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -149,14 +150,8 @@ static bool is_full(void)
     return full && full[0] == '1';
 }
 
-/* Whether libdwarf is left out: a child process for each damaged unit would take most of the
- * time.  */
-static bool leaves_fallback_out(void)
-{
-    static unsigned count;
-
-    return !is_full() && count++ % 8 != 0;
-}
+/* Whether libdwarf is tried, too: a child process for each damaged unit takes most of the time.  */
+static bool tries_libdwarf = true;
 
 enum { NEITHER = -1, NO_MEMORY = -2 };
 
@@ -188,7 +183,7 @@ static long use_object(void)
         return status == SYM_NO_MEMORY ? NO_MEMORY : NEITHER;
     status = sym_session_module(session, &key, &module, &error);
     if (status == SYM_OK) {
-        module->loaded.dwarf.fallback.is_off = leaves_fallback_out();
+        module->loaded.dwarf.fallback.is_off = !tries_libdwarf;
         status = sym_module_resolve(module, vaddrs, ADDRESSES, look_at, &answers, &error);
     }
     if (status == SYM_OK) {
@@ -314,6 +309,7 @@ static bool flip(size_t step)
     uint8_t damaged = object[bit / 8] ^ (uint8_t)(1u << (bit % 8));
     bool told;
 
+    tries_libdwarf = is_full() ? bit % 8 == bit / 8 * 5 % 8 : step % 8 == 0;
     if (pwrite(damaged_fd, &damaged, 1, (off_t)(bit / 8)) != 1)
         _exit(3);
     told = use_object() >= 0;
@@ -331,6 +327,7 @@ static bool overwrite(size_t step)
     uint8_t damaged[8];
     bool told;
 
+    tries_libdwarf = step % (is_full() ? 2 : 8) == 0;
     if (length > object_size - at)
         length = 1;
     memset(damaged, values[step % sizeof values], sizeof damaged);
@@ -346,6 +343,7 @@ static bool truncate_to(size_t step)
 {
     size_t length = object_size - 1 - (is_full() ? step : 4 * step);
 
+    tries_libdwarf = step % (is_full() ? 3 : 8) == 0;
     return ftruncate(damaged_fd, (off_t)length) == 0 && use_object() >= 0;
 }
 
