@@ -1,16 +1,20 @@
 /* The gate is right about noise: simulated runs whose truth is known (docs/comparison.md section
  * 6).  Seeds are fixed, so a failure is a change of the method.  FXT_TEST_LONG=1: twice as many
- * comparisons of each kind.  */
+ * comparisons of each kind.  With AddressSanitizer, which looks for other errors, the code runs for
+ * some comparisons, and no rates are expected.  */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/sanitizer.h"
 #include "tests/support/simulate.h"
 
 enum { CHANGED = 5 };
 
 static int rounds_of(int most)
 {
+    if (HAS_ASAN)
+        return most / 20;
     return getenv("FXT_TEST_LONG") ? most : most / 2;
 }
 
@@ -45,6 +49,8 @@ START_TEST(equal_builds_are_rarely_flagged)
                    comparison->improved_count || comparison->moved_count;
         compare_result_free(comparison);
     }
+    if (HAS_ASAN)
+        return;
     ck_assert_int_le(flagged, (int)(quiet[_i].most * rounds));
 }
 END_TEST
@@ -70,6 +76,8 @@ START_TEST(a_regression_of_15_percent_of_a_4_percent_function_is_found)
         blamed += others;
         compare_result_free(comparison);
     }
+    if (HAS_ASAN)
+        return;
     ck_assert_msg(found * 10 >= rounds * 9, "found in %d of %d", found, rounds);
     ck_assert_int_le(blamed, rounds / 20);
 }
@@ -102,6 +110,8 @@ START_TEST(a_function_that_gets_faster_does_not_fail_the_gate)
         improved += comparison->functions[CHANGED].self.flag == COMPARE_IMPROVED;
         compare_result_free(comparison);
     }
+    if (HAS_ASAN)
+        return;
     ck_assert_int_le(failed, rounds / 20);
     ck_assert_int_ge(improved, rounds * 95 / 100);
 }
@@ -172,6 +182,8 @@ START_TEST(what_is_called_detectable_is_found_four_times_in_five)
         found += comparison->functions[CHANGED].self.flag == COMPARE_REGRESSED;
         compare_result_free(comparison);
     }
+    if (HAS_ASAN)
+        return;
     ck_assert_msg(100 * found >= 65 * rounds && 100 * found <= 95 * rounds,
                   "share %g, noise %g: %g, found in %d", powers[_i].share, powers[_i].noise,
                   simulation.factor - 1, found);
@@ -255,6 +267,8 @@ START_TEST(series_of_equal_builds_rarely_fail)
         failed += verdict == COMPARE_FAIL;
         passed += verdict == COMPARE_PASS;
     }
+    if (HAS_ASAN)
+        return;
     ck_assert_int_le(failed, rounds / 20);
     ck_assert_int_ge(passed, rounds * 9 / 10);
     ck_assert_uint_le(runs, 10 * (size_t)rounds);
@@ -273,6 +287,8 @@ START_TEST(series_find_more_than_a_comparison_with_few_more_runs)
 
     for (int round = 0; round < rounds; round++)
         failed += verdict_of_series(&simulation, 8000 + (uint64_t)round, &runs) == COMPARE_FAIL;
+    if (HAS_ASAN)
+        return;
     ck_assert_int_ge(failed, rounds * 7 / 10);
     ck_assert_uint_le(runs, 8 * (size_t)rounds);
 }
