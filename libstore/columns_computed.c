@@ -34,6 +34,8 @@ struct search {
     size_t end; /* VNext of the loop */
     struct known known[REGISTERS_MOST];
     unsigned count;
+    int notes[2]; /* registers that were set to constants */
+    unsigned noted;
     char *text; /* result */
     size_t length;
     bool any, is_over;
@@ -158,18 +160,17 @@ static void take_value(struct search *search, const struct instruction *is)
     set(search, is->p3, text);
 }
 
+/* In a loop, constants are what a row is looked up by; or they note that a row has been seen, which
+ * may not be left out.  */
 static void take_constant(struct search *search, const struct instruction *is)
 {
     char text[EXPRESSION_BYTES];
 
     if (strcmp(is->name, "Noop") == 0)
         return;
-    if (constant_of(is, text)) {
-        set(search, is->p2, text);
-        return;
-    }
-    for (int i = is->p2; i <= (strcmp(is->name, "Null") == 0 && is->p3 > i ? is->p3 : is->p2); i++)
-        forget(search, i);
+    search->is_over = !constant_of(is, text) || search->noted == 2;
+    if (!search->is_over)
+        search->notes[search->noted++] = is->p2;
 }
 
 static void take_arithmetic(struct search *search, const struct instruction *is)
@@ -185,18 +186,6 @@ static void take_arithmetic(struct search *search, const struct instruction *is)
                    : strcmp(is->name, "Add") == 0    ? '+'
                                                      : '-');
     set(search, is->p3, text);
-}
-
-static void take_copy(struct search *search, const struct instruction *is)
-{
-    char text[EXPRESSION_BYTES];
-
-    if (is->operation == COPY && is->p3 != 0)
-        search->is_over = true;
-    else if (value_of(search, is->p1, text))
-        set(search, is->p2, text);
-    else
-        forget(search, is->p2);
 }
 
 /* Whether nothing is done from there on to the next row of the loop.  */
@@ -216,9 +205,12 @@ static void take_lookup(struct search *search, const struct instruction *is)
     const char *table = strchr(is->detail, PLAN_TABLE);
     char id[EXPRESSION_BYTES];
 
-    search->is_over = search->other || !table || !is_next_row(search, is->p2) ||
-                      !value_of(search, is->p3 + 2, id) || id[0] != 'a' || strlen(id) != 2 ||
-                      table[1] < 'A' || table[1] >= (char)('A' + served_table_count);
+    for (unsigned i = 0; i < search->noted; i++)
+        search->is_over |= search->notes[i] != is->p3 && search->notes[i] != is->p3 + 1;
+    search->noted = 0;
+    search->is_over |= search->other || !table || !is_next_row(search, is->p2) ||
+                       !value_of(search, is->p3 + 2, id) || id[0] != 'a' || strlen(id) != 2 ||
+                       table[1] < 'A' || table[1] >= (char)('A' + served_table_count);
     if (search->is_over)
         return;
     search->other = &served_tables[table[1] - 'A'];
@@ -258,7 +250,7 @@ static void take_comparison(struct search *search, const struct instruction *is)
     char operation = comparison_of(is->name, is->flags & JUMPS_IF_NULL);
     char left[EXPRESSION_BYTES], right[EXPRESSION_BYTES];
 
-    search->is_over = !is_next_row(search, is->p2);
+    search->is_over = search->noted > 0 || !is_next_row(search, is->p2);
     if (search->is_over)
         return;
     if (strcmp(is->name, "IsNull") == 0 || strcmp(is->name, "NotNull") == 0) {
@@ -283,10 +275,6 @@ static void take(struct search *search, const struct instruction *is)
         break;
     case ARITHMETIC:
         take_arithmetic(search, is);
-        break;
-    case COPY:
-    case COPY_ONE:
-        take_copy(search, is);
         break;
     case FILTER:
         take_lookup(search, is);

@@ -74,6 +74,21 @@ static const struct {
       "p.id "
       "* 2 + 190",
       0 },
+    { "SELECT v.column1, p.id FROM (VALUES (1), (2)) AS v LEFT JOIN slice AS p ON p.parent_id + 0 "
+      "> "
+      "5 WHERE p.parent_id IS NULL",
+      0 },
+    { "SELECT v.column1, p.id FROM (VALUES (1), (2)) AS v LEFT JOIN slice AS p ON p.id + 0 > 19000 "
+      "WHERE p.depth * 2 IS NULL",
+      0 },
+    { "SELECT c.id, p.id FROM slice AS c LEFT JOIN slice AS p ON p.ts = c.ts + 1000 WHERE c.id < "
+      "60 "
+      "AND p.parent_id IS NULL",
+      0 },
+    { "SELECT t.id, count(s.id) FROM track AS t LEFT JOIN slice AS s ON s.track_id = t.id AND "
+      "s.dur * "
+      "2 > s.ts WHERE s.parent_id IS NULL GROUP BY 1 ORDER BY 1",
+      0 },
     { "SELECT g.id FROM slice AS c JOIN slice AS p ON p.id = c.parent_id JOIN slice AS g ON g.id = "
       "p.parent_id WHERE c.ts - p.ts > 90000 AND g.dur + 0 > 19000",
       0 },
@@ -221,6 +236,7 @@ static void make_question(char *sql, uint32_t *seed)
         " JOIN slice_data AS p ON c.parent_id = p.id",
         " LEFT JOIN slice_data AS p ON p.id = c.parent_id",
         " JOIN slice_data AS p ON p.id = c.async_id",
+        " LEFT JOIN slice_data AS p ON p.ts + p.scope > 1000 AND c.id < 5",
     };
     const char *result = CHOOSE(results, seed), *join = CHOOSE(joins, seed);
     unsigned conditions = 1 + next(seed) % 3;
@@ -229,12 +245,13 @@ static void make_question(char *sql, uint32_t *seed)
     add(sql, result);
     add(sql, " FROM slice_data AS c");
     add(sql, join);
-    add(sql, " WHERE ");
+    add(sql, strstr(join, "ts") ? " WHERE c.id < 7 AND (" : " WHERE (");
     for (unsigned i = 0; i < conditions; i++) {
         if (i > 0)
             add(sql, next(seed) % 4 ? " AND " : " OR ");
         add_condition(sql, seed, *join != '\0');
     }
+    add(sql, ")");
     if (strstr(result, "depth"))
         add(sql, " GROUP BY c.depth ORDER BY c.depth");
 }
