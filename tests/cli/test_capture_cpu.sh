@@ -77,10 +77,11 @@ for i in 0 1 2 3; do
     fxtdump threads.fxt | grep -q "kernel_object type=2 .* name=worker-$i " || fail "no thread worker-$i"
 done
 
-# Many short children, each with the mappings of its parent.
+# Many short children, each with the mappings of its parent.  Where page faults are slow, they spend much of their time in fork()
+# and at their end.
 capture forks.fxt -- ./workload forks 300 4
 check "processes >= 290"
-check "hits * 10 > samples * 8"
+check "hits * 2 > samples"
 check "unmapped == 0"
 check "unnamed == 0"
 check "damage == 0"
