@@ -350,7 +350,7 @@ bench-tools: $(BENCH_FILES) $(FXTGEN)
 
 $(filter-out $(O)/bench/symcache $(O)/bench/sqlrows $(O)/bench/unwind $(O)/bench/unwind_libdw $(O)/bench/tracing $(O)/bench/insnpackets,$(BENCH_FILES)): $(O)/%: $(O)/%.o $(O)/cli.a $(inputs_libraries)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(inputs_links)
+	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(inputs_links) -lm
 
 $(O)/bench/sqlrows: $(O)/bench/sqlrows.o $(O)/cli.a $(inputs_libraries)
 	$(Q)mkdir -p $(@D)
@@ -362,11 +362,11 @@ $(O)/bench/symcache: $(O)/bench/symcache.o $(call objects,symbolize) $(call obje
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize)
 
-# The same work in code that keeps frame pointers.
+# The same work in code that keeps frame pointers, also in functions that call no other one.
 $(O)/bench/fixedwork_fp.o: bench/fixedwork.c | $(O)/.deps-build
 	$(Q)mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(BASE_FLAGS) $(CPPFLAGS) $(CFLAGS) -fno-omit-frame-pointer -c -o $@ $<
+	$(Q)$(CC) $(BASE_FLAGS) $(CPPFLAGS) $(CFLAGS) -fno-omit-frame-pointer $(if $(filter x86_64% aarch64%,$(shell $(CC) -dumpmachine)),-mno-omit-leaf-frame-pointer) -c -o $@ $<
 
 # A program as users of the library have them.
 $(O)/bench/tracing: $(O)/bench/tracing.o $(O)/lib/libfxttrace.a

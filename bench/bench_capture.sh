@@ -5,14 +5,14 @@
 # it moves on, makes equal runs differ by several times as much as sampling costs.  The samplers run where they like.
 #
 #   fixedwork      without frame pointers: callers are found from copies of the stack
-#   fixedwork_fp   with them: only the C library's functions need a (small) copy
+#   fixedwork_fp   with them: no copy is needed
 #
-#   BLOCKS (default 100) blocks of ROUNDS (default 400) rounds of work each, as far as they fit into TIME (default 220) seconds; ten
+#   BLOCKS (default 100) blocks of ROUNDS (default 1600) rounds of work each, as far as they fit into TIME (default 220) seconds; ten
 #   at least.
 set -eu
 
 BLOCKS=${BLOCKS:-100}
-ROUNDS=${ROUNDS:-400}
+ROUNDS=${ROUNDS:-1600}
 TIME=${TIME:-220}
 CPU=$(($(nproc) - 1))
 cd "$WORK"
@@ -59,6 +59,16 @@ missed=
     cost framed 'with frame pointers, perf -g, %' '100 * ($4 / $1 - 1)' -
     cost framed 'auto less fp, points' '100 * ($3 - $2) / $1' 0.3
 }
+
+# What the kernel takes for a sample, by what it records, where nobody reads the samples.
+samplecost >parts
+us() { field parts "$1"; }
+us_error() { field parts "$1_error"; }
+line 'a sample with its address alone, us' "$(us address)" "+- $(us_error address)" - - 1
+for part in chain registers copy_1k auto perf_dwarf; do
+    line "$part more than that, us" "$(us $part)" "+- $(us_error $part)" - - 1
+done
+line "auto less chain, us" "$(us auto_less_chain)" "+- $(us_error auto_less_chain)" - - 1
 
 # At 10 kHz: the rate that was asked for, or the kernel is said to hold back.  And the memory that takes.
 fixedwork $((ROUNDS * 7)) >cpu_ns
