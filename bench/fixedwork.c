@@ -2,8 +2,8 @@
  *
  *   fixedwork [ROUNDS]
  *
- * Sorts, in functions of its own that call each other, at the end of a stack of 20 frames and 8 KiB;
- * prints the CPU time that took, in nanoseconds, by the process's own clock.  */
+ * Sorts, in functions of its own that call each other, at the end of a stack of 20 frames and 8
+ * KiB; prints the CPU time that took, in nanoseconds, by the process's own clock.  */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>

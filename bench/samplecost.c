@@ -17,12 +17,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sampler-capture/perf_record.h"
-
 enum { RATE = 1000, ROUNDS_MOST = 1000, DEPTH = 16, FRAME_BYTES = 512 };
 
 #define WORK         60000000U
 #define BUFFER_BYTES ((size_t)8 << 20)
+/* All that callers are found by.  */
+#if defined __x86_64__
+#define REGISTERS UINT64_C(0xff0fff)
+#elif defined __aarch64__
+#define REGISTERS UINT64_C(0x1ffffffff)
+#else
+#define REGISTERS UINT64_C(0xffffffff)
+#endif
 
 static const struct {
     const char *name;
@@ -74,7 +80,7 @@ static int open_event(int event)
         .exclude_kernel = 1,
         .exclude_callchain_kernel = 1,
         .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | events[event].records,
-        .sample_regs_user = events[event].records & PERF_SAMPLE_REGS_USER ? PERF_USER_REGISTERS : 0,
+        .sample_regs_user = events[event].records & PERF_SAMPLE_REGS_USER ? REGISTERS : 0,
         .sample_stack_user = events[event].stack_bytes,
         .watermark = 1,
         .wakeup_watermark = UINT32_C(1) << 30,
@@ -122,7 +128,7 @@ static int compare(const void *a, const void *b)
  * end.  */
 static void print(const char *name, int event, int other)
 {
-    double values[ROUNDS_MOST], mean = 0, squares = 0;
+    double values[ROUNDS_MOST] = { 0 }, mean = 0, squares = 0;
     size_t cut = count / 5, kept = count - 2 * cut;
 
     for (size_t r = 0; r < count; r++)

@@ -11,8 +11,8 @@
  * a row.  */
 #define MOST_JOINED (INT64_C(8) << 20)
 
-/* Conditions, LIMIT and OFFSET, '/', keys, PLAN_USES, a use of each column, NUL.  Or PLAN_TESTS, the
- * table, tests.  */
+/* Conditions, LIMIT and OFFSET, '/', keys, PLAN_USES, a use of each column, NUL.  Or PLAN_TESTS,
+ * the table, tests.  */
 _Static_assert(PLAN_TEXT_MOST >= 2 * (CONDITIONS_MOST + 2 + KEYS_MOST + SERVED_MOST) + 3 &&
                    PLAN_TEXT_MOST >= 2 * (CONDITIONS_MOST + 2 + KEYS_MOST) + 3 + TESTS_TEXT_MOST,
                "the text of a plan has room");

@@ -4,8 +4,9 @@
  * A virtual table does not know what a query does with its rows, but SQLite's program (EXPLAIN)
  * shows it.  Therefore a statement with aggregate functions or conditions is planned again: once
  * with marks in the plans of scans, by which their loops are found in the program
- * (columns_program.c); once with plans that give fewer rows as the loops allow, of which the program
- * must be the same; and then for use.  When SQLite plans a statement again by itself, scans are the usual ones.  */
+ * (columns_program.c); once with plans that give fewer rows as the loops allow, of which the
+ * program must be the same; and then for use.  When SQLite plans a statement again by itself,
+ * scans are the usual ones.  */
 #include "libstore/columns_program.h"
 
 #include <strings.h>

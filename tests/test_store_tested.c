@@ -1,5 +1,5 @@
-/* Rows that are tested before SQLite sees them: the answers of the plain tables, in fewer steps than
- * there are rows.  */
+/* Rows that are tested before SQLite sees them: the answers of the plain tables, in fewer steps
+ * than there are rows.  */
 #include <check.h>
 
 #include "tests/support/stores.h"

@@ -34,8 +34,7 @@ static bool is_limited(int resource)
 void huge_pages_use(void)
 {
     static void *volatile unused[2];
-    uintptr_t start, end;
-    char *piece;
+    char *piece, *start, *end;
 
     if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
         return;
@@ -45,13 +44,15 @@ void huge_pages_use(void)
         return;
     unused[0] = piece = malloc(MORE_THAN_FREE);
     (void)mallopt(M_TOP_PAD, (int)USUAL_PAD);
+    if (!piece)
+        return;
     /* malloc() wrote the size of what is left behind the piece, so a small page is there.  All in
      * front of the first huge page stays unused; only its addresses are taken.  */
-    start = (uintptr_t)piece + MORE_THAN_FREE + HEADER_BYTES;
-    start += -start & (HUGE_PAGE - 1);
-    end = (uintptr_t)sbrk(0);
-    if (piece && start < end && madvise((void *)start, end - start, MADV_HUGEPAGE) == 0)
-        unused[1] = malloc(start - ((uintptr_t)piece + MORE_THAN_FREE));
+    start = piece + MORE_THAN_FREE + HEADER_BYTES;
+    start += -(uintptr_t)start & (HUGE_PAGE - 1);
+    end = sbrk(0);
+    if (start < end && madvise(start, (size_t)(end - start), MADV_HUGEPAGE) == 0)
+        unused[1] = malloc((size_t)(start - (piece + MORE_THAN_FREE)));
     else
         free(piece);
     (void)unused;
