@@ -20,7 +20,7 @@ static const char *read_number(const char *text, int64_t *out)
     return *end == ';' ? end + 1 : NULL;
 }
 
-/* How many values a step takes, and leaves; false: there is no such step.  */
+/* How many values a step pops and pushes.  Returns false if there is no such step.  */
 static bool effect_of(char operation, unsigned *takes, unsigned *leaves)
 {
     if (!operation)
@@ -203,11 +203,6 @@ static void fail(struct tests *tests, unsigned i)
     tests->fails[i / 64] |= UINT64_C(1) << (i % 64);
 }
 
-static bool has_failed(const struct tests *tests, unsigned i)
-{
-    return tests->fails[i / 64] >> (i % 64) & 1;
-}
-
 /* The column of the row that each row refers to.  */
 static int read_others(struct tests *tests, const struct served_column *column, unsigned count,
                        struct test_values *out)
@@ -218,7 +213,7 @@ static int read_others(struct tests *tests, const struct served_column *column, 
         int code = SQLITE_OK;
 
         out->states[i] = IS_UNKNOWN;
-        if (tests->id_states[i] != 0 || has_failed(tests, i))
+        if (tests->id_states[i] != 0 || tests_has_failed(tests, tests->first + i))
             continue;
         code = rows_start_id(other, tests->ids[i]);
         if (code == SQLITE_OK && other->at_end)

@@ -7,19 +7,11 @@
 /* Slices in five groups of blocks: names in runs and one by one, two of them the same text in
  * different categories; durations of both signs; parents that are NULL in runs.  Counters with
  * reals, one of which is equal to an integer.  Sampled threads.  */
-#define ROWS "20000"
 static const char fill[] =
-    "BEGIN;"
-    "INSERT INTO capture (id, hash, name, format, size_bytes, record_count, first_sample_id, "
-    "sample_count, samples_ordered, first_slice_id, slice_count, first_sched_id, sched_count) "
-    "VALUES (1, x'00', 'made', 'fxt', 0, 0, 1, 0, 1, 1, " ROWS ", 1, 0);"
-    "INSERT INTO process (id, capture_id, koid) VALUES (1, 1, 1);"
-    "INSERT INTO thread (id, upid, koid) VALUES (1, 1, 1), (2, 1, 2);"
-    "INSERT INTO track (id, capture_id, type, name, utid) VALUES (1, 1, 'thread', 'x', 1), "
-    "(2, 1, 'thread', 'y', 2), (3, 1, 'counter', 'z', NULL);"
+    "BEGIN;" MADE_CAPTURE
     "INSERT INTO event_name (id, category, name) VALUES (1, 'c', 'b'), (2, 'c', 'a'), "
     "(3, 'd', 'b');"
-    "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < " ROWS ") "
+    "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < " MADE_SLICES ") "
     "INSERT INTO slice_data (id, ts, dur, track_id, name_id, depth, parent_id, instant, async_id, "
     "scope) SELECT i, 1000 * i - 1999 * (i % 7), i * 7919 % 20011 - 5000, 1 + i % 3 / 2, 1 + i % "
     "3, "

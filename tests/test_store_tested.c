@@ -6,18 +6,10 @@
 
 /* Slices in five groups of blocks.  Parents: a slice before or after, none, or an id that no slice
  * has.  Some values are so large that what is computed of them is not an integer.  */
-#define ROWS "20000"
 static const char fill[] =
-    "BEGIN;"
-    "INSERT INTO capture (id, hash, name, format, size_bytes, record_count, first_sample_id, "
-    "sample_count, samples_ordered, first_slice_id, slice_count, first_sched_id, sched_count) "
-    "VALUES (1, x'00', 'made', 'fxt', 0, 0, 1, 0, 1, 1, " ROWS ", 1, 0);"
-    "INSERT INTO process (id, capture_id, koid) VALUES (1, 1, 1);"
-    "INSERT INTO thread (id, upid, koid) VALUES (1, 1, 1), (2, 1, 2);"
-    "INSERT INTO track (id, capture_id, type, name, utid) VALUES (1, 1, 'thread', 'x', 1), "
-    "(2, 1, 'thread', 'y', 2), (3, 1, 'counter', 'z', NULL);"
+    "BEGIN;" MADE_CAPTURE
     "INSERT INTO event_name (id, category, name) VALUES (1, 'c', 'b'), (2, 'c', 'a');"
-    "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < " ROWS ") "
+    "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < " MADE_SLICES ") "
     "INSERT INTO slice_data (id, ts, dur, track_id, name_id, depth, parent_id, instant, async_id, "
     "scope) SELECT i, 1000 * i, iif(i % 5000, i * 7919 % 20011 - 100, 9223372036854775807 - i), "
     "1 + i % 3 / 2, 1 + i % 2, i / 1000 % 4, "

@@ -46,8 +46,9 @@ void huge_pages_use(void)
     (void)mallopt(M_TOP_PAD, (int)USUAL_PAD);
     if (!piece)
         return;
-    /* malloc() wrote the size of what is left behind the piece, so a small page is there.  All in
-     * front of the first huge page stays unused; only its addresses are taken.  */
+    /* Behind the piece, malloc() has written how much of the heap is left, so the page there exists
+     * and is small.  The first huge page begins after it.  What lies before stays unused and takes
+     * only addresses.  */
     start = piece + MORE_THAN_FREE + HEADER_BYTES;
     start += -(uintptr_t)start & (HUGE_PAGE - 1);
     end = sbrk(0);

@@ -44,6 +44,18 @@ int answer_of(struct sqlite3_stmt *statement, char text[ANSWER_BYTES]);
 /* The same of a query, which store_prepare() prepares.  */
 int answer_to(struct store *store, const char *sql, char text[ANSWER_BYTES]);
 
+/* SQL for make_store_by_sql(): a capture of that many slices, two threads with a track each, and
+ * the track of a counter.  */
+#define MADE_SLICES "20000"
+#define MADE_CAPTURE                                                                            \
+    "INSERT INTO capture (id, hash, name, format, size_bytes, record_count, first_sample_id, "  \
+    "sample_count, samples_ordered, first_slice_id, slice_count, first_sched_id, sched_count) " \
+    "VALUES (1, x'00', 'made', 'fxt', 0, 0, 1, 0, 1, 1, " MADE_SLICES ", 1, 0);"                \
+    "INSERT INTO process (id, capture_id, koid) VALUES (1, 1, 1);"                              \
+    "INSERT INTO thread (id, upid, koid) VALUES (1, 1, 1), (2, 1, 2);"                          \
+    "INSERT INTO track (id, capture_id, type, name, utid) VALUES (1, 1, 'thread', 'x', 1), "    \
+    "(2, 1, 'thread', 'y', 2), (3, 1, 'counter', 'z', NULL);"
+
 /* The first column of the first row.  */
 int64_t row_number(struct store *store, const char *sql);
 
