@@ -9,6 +9,7 @@
 #define MOST_DIGITS     6u
 /* Places of keys, or of their upper bits: 32 MB.  */
 #define MOST_ENDS ((uint64_t)1 << 23)
+#define MOST_RUNS ((uint64_t)1 << 20)
 
 /* Reads one column, row by row.  */
 struct reader {
@@ -210,50 +211,74 @@ static int sort_by_keys(struct store_columns *columns, enum columns_table table,
     return code;
 }
 
-/* Whether rows that are in the order of the keys before the last one are in that of the last one,
- * too.  */
-static int is_sorted(struct store_columns *columns, enum columns_table table,
-                     const struct columns_key *keys, size_t key_count, const uint32_t *rows,
-                     size_t row_count, bool *result)
+/* ---- By two keys, where the rows of each first key are in order ---- */
+
+/* For each first key: */
+struct runs {
+    uint32_t *places; /* how many rows it has; then where the next one goes */
+    uint64_t *last;   /* the second key of the last one */
+};
+
+/* *in_order becomes false at the first row that is not.  */
+static int count_runs(struct reader *first, struct reader *second, const uint32_t *rows,
+                      size_t row_count, struct runs *runs, bool *in_order)
 {
-    struct reader readers[KEYS_MOST];
-    uint64_t now[KEYS_MOST], before[KEYS_MOST] = { 0 };
+    uint64_t run = 0, now = 0;
 
-    for (size_t k = 0; k < key_count; k++)
-        start(&readers[k], columns, table, &keys[k]);
-    *result = true;
-    for (size_t i = 0; i < row_count && *result; i++) {
-        bool is_equal = i > 0;
+    for (size_t i = 0; i < row_count && *in_order; i++) {
+        int code = read_key(first, rows[i], &run);
 
-        for (size_t k = 0; k < key_count; k++) {
-            int code = read_key(&readers[k], rows[i], &now[k]);
-
-            if (code != SQLITE_OK)
-                return code;
-            *result &= k + 1 < key_count || !is_equal || before[k] <= now[k];
-            is_equal &= before[k] == now[k];
-            before[k] = now[k];
-        }
+        if (code == SQLITE_OK)
+            code = read_key(second, rows[i], &now);
+        if (code != SQLITE_OK)
+            return code;
+        *in_order = runs->last[run] <= now;
+        runs->last[run] = now;
+        runs->places[run]++;
     }
     return SQLITE_OK;
 }
 
-/* The rows of a CPU or a track mostly are in the order of time: then its digits need not be
- * sorted.  */
-static int sort_without_last(struct store_columns *columns, enum columns_table table,
-                             const struct columns_key *keys, size_t key_count, uint32_t **rows,
-                             uint32_t **other, size_t row_count, bool *done)
+static int put_by_run(struct reader *first, const uint32_t *from, uint32_t *to, size_t row_count,
+                      struct runs *runs)
 {
-    const struct columns_key *last = &keys[key_count - 1];
-    int code;
+    uint64_t run = 0;
 
-    *done = false;
-    if (key_count < 2 || last->column != COLUMNS_TS || last->text >= 0 || last->is_id ||
-        last->is_descending)
+    (void)add_up(runs->places, (size_t)first->top + 1, row_count + 1);
+    for (size_t i = 0; i < row_count; i++) {
+        int code = read_key(first, from[i], &run);
+
+        if (code != SQLITE_OK)
+            return code;
+        to[runs->places[run]++] = from[i];
+    }
+    return SQLITE_OK;
+}
+
+/* The rows of a CPU or a track mostly are in the order of time: then it is enough to put each row
+ * behind those of its CPU.  Sets *done if that is all, and the rows are in *other.  */
+static int sort_runs(struct store_columns *columns, enum columns_table table,
+                     const struct columns_key *keys, const uint32_t *rows, uint32_t *other,
+                     size_t row_count, bool *done)
+{
+    struct reader first, second;
+    struct runs runs;
+    int code = SQLITE_NOMEM;
+
+    start(&first, columns, table, &keys[0]);
+    start(&second, columns, table, &keys[1]);
+    if (first.top >= MOST_RUNS || first.top > 2 * (uint64_t)row_count + 1024)
         return SQLITE_OK;
-    code = sort_by_keys(columns, table, keys, key_count - 1, rows, other, row_count);
-    return code == SQLITE_OK ? is_sorted(columns, table, keys, key_count, *rows, row_count, done)
-                             : code;
+    runs.places = calloc((size_t)first.top + 1, sizeof *runs.places);
+    runs.last = calloc((size_t)first.top + 1, sizeof *runs.last);
+    *done = true;
+    if (runs.places && runs.last)
+        code = count_runs(&first, &second, rows, row_count, &runs, done);
+    if (code == SQLITE_OK && *done)
+        code = put_by_run(&first, rows, other, row_count, &runs);
+    free(runs.places);
+    free(runs.last);
+    return code;
 }
 
 int columns_sort(struct store_columns *columns, enum columns_table table, uint32_t *rows,
@@ -267,9 +292,11 @@ int columns_sort(struct store_columns *columns, enum columns_table table, uint32
     other = own = calloc(row_count + 1, sizeof *other);
     code = other ? SQLITE_OK : SQLITE_NOMEM;
 
-    if (code == SQLITE_OK)
-        code = sort_without_last(columns, table, keys, key_count, &now, &other, row_count, &done);
-    if (code == SQLITE_OK && !done)
+    if (code == SQLITE_OK && key_count == 2)
+        code = sort_runs(columns, table, keys, now, other, row_count, &done);
+    if (done)
+        now = other;
+    else if (code == SQLITE_OK)
         code = sort_by_keys(columns, table, keys, key_count, &now, &other, row_count);
     if (code == SQLITE_OK && now != rows)
         memcpy(rows, now, row_count * sizeof *rows);

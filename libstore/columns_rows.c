@@ -354,8 +354,9 @@ static int sort_rest(struct columns_cursor *cursor)
     return code == SQLITE_OK ? settle_in_list(cursor) : code;
 }
 
-/* Rows of a list are all over the table, so their values are rarely in a cache: ask for those of a
- * row that comes soon.  GCC leaves out calls of a function that does nothing else.  */
+/* Rows of a list may be all over the table, so their values are rarely in a cache: ask for those of
+ * a row that comes soon, if it is in another group.  GCC leaves out calls of a function that does
+ * nothing else.  */
 static inline __attribute__((always_inline)) void fetch_ahead(const struct columns_cursor *cursor)
 {
     const struct columns_directory *directory = &cursor->source->directory;
@@ -365,6 +366,8 @@ static inline __attribute__((always_inline)) void fetch_ahead(const struct colum
     if (cursor->count - cursor->at <= ROWS_AHEAD)
         return;
     row = cursor->list[cursor->at + ROWS_AHEAD];
+    if (row >= cursor->first && row < cursor->limit)
+        return;
     group = row / BLOCK_ROWS;
     if (group >= directory->count || directory->groups[group].first_row > (int64_t)row)
         return; /* groups are smaller here */
