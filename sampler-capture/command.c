@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define NOTE_AFTER_MS 1000
+
 /* How things were before us: what the child needs to find.  */
 static struct {
     sigset_t mask;
@@ -70,6 +72,7 @@ bool command_start(struct command *command, char *const argv[], bool stdout_is_t
 {
     int go[2] = { -1, -1 }, report[2] = { -1, -1 };
 
+    command->name = argv[0];
     if (pipe2(go, O_CLOEXEC) != 0)
         return false;
     command->go_fd = go[1];
@@ -162,15 +165,25 @@ bool command_take_signals(struct command *command)
     return end;
 }
 
-int command_finish(struct command *command, const struct output *output, bool fine)
+/* The note is not printed for a command that is about to end.  */
+static void wait_for_end(struct command *command, bool quiet)
 {
     struct pollfd wanted = { .fd = command->signal_fd, .events = POLLIN };
 
     reap(command, WNOHANG);
     while (command->pid > 0 && !command->ended) {
-        (void)poll(&wanted, 1, -1);
+        if (poll(&wanted, 1, quiet ? -1 : NOTE_AFTER_MS) == 0) {
+            cli_note("the capture is complete; %s (process %d) still runs: waiting for its end",
+                     command->name, (int)command->pid);
+            quiet = true;
+        }
         (void)command_take_signals(command);
     }
+}
+
+int command_finish(struct command *command, const struct output *output, bool fine, bool quiet)
+{
+    wait_for_end(command, quiet || !fine);
     if (command->abort && output->name && !output->is_stdout)
         (void)unlink(output->name);
     if (!fine)

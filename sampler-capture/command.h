@@ -10,6 +10,7 @@
 
 struct command {
     pid_t pid;     /* a child of ours; -1: there is none */
+    const char *name;
     int signal_fd; /* poll it, then command_take_signals() */
     int go_fd;     /* the child waits for a byte from here */
     int report_fd; /* the child writes errno here when exec fails */
@@ -48,10 +49,10 @@ int command_exec(struct command *command, const char *name);
  * The command gets the first three too: from the terminal by itself, otherwise passed on.  */
 bool command_take_signals(struct command *command);
 
-/* Wait for the end of the command, if there is one, and pass signals on.  Remove the trace if
- * SIGUSR1 came.  Returns the exit status of the capture: that of the command, or 128 + the signal
+/* Wait for the end of the command, if there is one, and pass signals on; unless quiet, say so if
+ * that takes longer than a second.  Remove the trace if SIGUSR1 came.  Returns the exit status of the capture: that of the command, or 128 + the signal
  * that ended it; 0 without a command; CLI_ENVIRONMENT unless fine.  */
-int command_finish(struct command *command, const struct output *output, bool fine);
+int command_finish(struct command *command, const struct output *output, bool fine, bool quiet);
 
 /* End a child that was not let go, and close what is open.  */
 void command_close(struct command *command);

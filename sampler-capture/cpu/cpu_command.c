@@ -447,7 +447,7 @@ static int finish(struct run *run)
         fine &= kept.failed == 0;
     }
     fine &= tell_stats(run, &result) == CLI_OK;
-    return command_finish(&run->command, &run->output, fine);
+    return command_finish(&run->command, &run->output, fine, run->options.quiet);
 }
 
 static void release(struct run *run)

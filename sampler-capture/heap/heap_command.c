@@ -271,7 +271,7 @@ static int finish(struct run *run)
         keep_summarize(&kept, run->options.kept, run->options.quiet);
         fine &= kept.failed == 0;
     }
-    return command_finish(&run->command, &run->output, fine);
+    return command_finish(&run->command, &run->output, fine, run->options.quiet);
 }
 
 int heap_main(char **argv)

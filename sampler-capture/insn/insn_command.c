@@ -235,7 +235,7 @@ static int finish(struct run *run)
     fine = close_steps(run) && fine;
     fine = output_finish(&run->output, fine);
     summarize(run);
-    return command_finish(&run->command, &run->output, fine);
+    return command_finish(&run->command, &run->output, fine, run->options.quiet);
 }
 
 /* Before anything is started or written.  0, or the exit status after a message.  */

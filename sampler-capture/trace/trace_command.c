@@ -206,7 +206,7 @@ static int finish(struct run *run)
     if (run->options.stats_json && report_json(&run->manager, run->options.stats_json) != CLI_OK)
         fine = false;
     manager_close(&run->manager);
-    return command_finish(&run->command, &run->output, fine);
+    return command_finish(&run->command, &run->output, fine, run->options.quiet);
 }
 
 int trace_main(char **argv)

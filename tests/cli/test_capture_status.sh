@@ -65,6 +65,13 @@ expect 143 sampler-capture cpu -o x.fxt -- sh -c 'kill -TERM $$'
 expect 3 sampler-capture cpu -o x.fxt sh -c 'exit 3'
 capture_check x.fxt >/dev/null || fail "a damaged file"
 
+# A command that outlives the capture is waited for, which is said.
+expect 5 sampler-capture cpu -d 0.2 -o x.fxt -- sh -c 'sleep 3; exit 5'
+says 'the capture is complete; sh (process '
+says ') still runs: waiting for its end'
+expect 5 sampler-capture cpu -q -d 0.2 -o x.fxt -- sh -c 'sleep 3; exit 5'
+if grep -q 'still runs' err; then fail "-q: $(cat err)"; fi
+
 # Commands that cannot run leave no file, and the one that was there.
 rm -f x.fxt
 expect 127 sampler-capture cpu -o x.fxt -- ./no-such-program
