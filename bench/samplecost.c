@@ -2,10 +2,13 @@
  *
  *   samplecost [ROUNDS]
  *
- * The same work runs under events that record more and more, forwards and backwards in each round,
- * at 1 kHz; nobody reads the samples, and new ones overwrite old ones.  Prints microseconds of CPU
- * time a sample: of one that records the address alone, and how much more others take, as means
- * without a fifth at each end, with their standard errors.  */
+ * The same work runs under events that record more and more, forwards and backwards in each
+ * round, at 1 kHz; nobody reads the samples, and new ones overwrite old ones.  Prints microseconds
+ * of CPU time a sample: of one that records the address alone, and how much more others take, as
+ * means without a fifth at each end, with their standard errors.
+ *
+ * The stack has 26 KiB and what the system puts above, so a copy of 12 KiB ends on it, and one of
+ * 32 KiB beyond.  */
 #include <linux/perf_event.h>
 #include <math.h>
 #include <sched.h>
@@ -17,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RATE = 1000, ROUNDS_MOST = 1000, DEPTH = 16, FRAME_BYTES = 512 };
+enum { RATE = 1000, ROUNDS_MOST = 1000, DEPTH = 16, FRAME_BYTES = 512, ABOVE_BYTES = 16384 };
 
 #define WORK         60000000U
 #define BUFFER_BYTES ((size_t)8 << 20)
@@ -41,6 +44,7 @@ static const struct {
     { "registers", PERF_SAMPLE_REGS_USER, 0 },
     { "copy_1k", PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER, 1024 },
     { "auto", PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER, 1024 },
+    { "copy_12k", PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER, 12288 },
     { "perf_dwarf", PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER, 32768 },
 };
 
@@ -147,8 +151,11 @@ static void print(const char *name, int event, int other)
 
 int main(int argc, char **argv)
 {
+    volatile char above[ABOVE_BYTES];
     cpu_set_t cpu;
 
+    for (size_t i = 0; i < sizeof above; i++)
+        above[i] = 0; /* pages that are not there could not be copied */
     count = argc > 1 ? strtoul(argv[1], NULL, 10) : 60;
     if (count < 5 || count > ROUNDS_MOST)
         return 1;

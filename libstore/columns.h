@@ -48,7 +48,6 @@
 /* ---- What has columns (columns_format.c) ---- */
 
 #define COLUMNS_MOST 10 /* of a table, without its id */
-#define COLUMNS_TS   0  /* the first column of all but arguments */
 
 struct columns_table_info {
     enum store_table table;

@@ -9,7 +9,7 @@
 #include "sampler-capture/capture_output.h"
 
 struct command {
-    pid_t pid;     /* a child of ours; -1: there is none */
+    pid_t pid; /* a child of ours; -1: there is none */
     const char *name;
     int signal_fd; /* poll it, then command_take_signals() */
     int go_fd;     /* the child waits for a byte from here */
@@ -50,8 +50,9 @@ int command_exec(struct command *command, const char *name);
 bool command_take_signals(struct command *command);
 
 /* Wait for the end of the command, if there is one, and pass signals on; unless quiet, say so if
- * that takes longer than a second.  Remove the trace if SIGUSR1 came.  Returns the exit status of the capture: that of the command, or 128 + the signal
- * that ended it; 0 without a command; CLI_ENVIRONMENT unless fine.  */
+ * that takes longer than a second.  Remove the trace if SIGUSR1 came.  Returns the exit status of
+ * the capture: that of the command, or 128 + the signal that ended it; 0 without a command;
+ * CLI_ENVIRONMENT unless fine.  */
 int command_finish(struct command *command, const struct output *output, bool fine, bool quiet);
 
 /* End a child that was not let go, and close what is open.  */

@@ -1,8 +1,9 @@
 /* perf_record.h - what the kernel writes into a ring, as numbers.
  *
  * The layout of a record depends on the attributes of the events (cpu/perf_events.c): sample_type
- * is TID | TIME | CALLCHAIN, and of some also REGS_USER | STACK_USER; sample_id_all is set for all.
- * perf_event_open(2) describes the records.  */
+ * is TID | TIME | CALLCHAIN, and of some also REGS_USER | STACK_USER, most of which have no user
+ * part in their callchain; sample_id_all is set for all.  perf_event_open(2) describes the
+ * records.  */
 #ifndef CAPTURE_PERF_RECORD_H
 #define CAPTURE_PERF_RECORD_H
 

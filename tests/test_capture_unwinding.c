@@ -301,6 +301,75 @@ START_TEST(takes_the_kernels_walk_without_registers)
 }
 END_TEST
 
+/* Samples have no walk of the kernel's while copies are large.  */
+START_TEST(computes_from_a_copy_what_the_kernels_walk_would_find)
+{
+    const struct copies_sizes sizes = { .bytes = {
+                                            [COPIES_SMALL] = 16, [COPIES_LARGE] = sizeof stack } };
+
+    map_copy();
+    map(CODE, 1);
+    stack[3] = entry_point() + 8;
+    unwinding_adapt(unwinding, &sizes);
+    for (int i = 0; i < 49; i++)
+        ck_assert_uint_eq(walk(2, 8, NULL, 0), 3);
+    ck_assert_int_eq(unwinding_copies(unwinding), COPIES_LARGE);
+    ck_assert_uint_eq(walk(2, 8, NULL, 0), 3);
+    ck_assert_int_eq(unwinding_copies(unwinding), COPIES_SMALL);
+}
+END_TEST
+
+START_TEST(follows_frame_pointers_of_32_bit_programs_in_the_copy)
+{
+    const uint32_t short_stack[] = { STACK_AT + 8, CODE + 0x20, STACK_AT + 0x1000, CODE + 0x30 };
+    struct perf_bytes_stack sample = { .pid = PID,
+                                       .tid = PID,
+                                       .abi = PERF_SAMPLE_REGS_ABI_32,
+                                       .registers = registers,
+                                       .register_count = REGISTER_COUNT,
+                                       .stack = stack,
+                                       .room = sizeof stack,
+                                       .filled = sizeof short_stack };
+    struct perf_record record;
+    size_t count;
+
+    memcpy(stack, short_stack, sizeof short_stack);
+    bytes.size = 0;
+    perf_bytes_stack_sample(&bytes, &sample);
+    ck_assert(perf_record_parse(bytes.bytes, bytes.size, &record));
+    ck_assert(unwinding_frames(unwinding, &record, false, frames, REGION_FRAMES_LIMIT, &count));
+    ck_assert_uint_eq(count, 3);
+    ck_assert_uint_eq(frame(0), CODE + 1);
+    ck_assert_uint_eq(frame(1), CODE + 0x20);
+    ck_assert_uint_eq(frame(2), CODE + 0x30);
+    ck_assert_uint_eq(unwinding_counts(unwinding)->without_registers, 1);
+}
+END_TEST
+
+/* Frame pointers that lead in circles.  */
+START_TEST(ends_a_walk_that_does_not_end)
+{
+    const uint32_t short_stack[] = { STACK_AT, CODE + 0x20 };
+    struct perf_bytes_stack sample = { .pid = PID,
+                                       .tid = PID,
+                                       .abi = PERF_SAMPLE_REGS_ABI_32,
+                                       .registers = registers,
+                                       .register_count = REGISTER_COUNT,
+                                       .stack = stack,
+                                       .room = sizeof stack,
+                                       .filled = sizeof short_stack };
+    struct perf_record record;
+    size_t count;
+
+    memcpy(stack, short_stack, sizeof short_stack);
+    bytes.size = 0;
+    perf_bytes_stack_sample(&bytes, &sample);
+    ck_assert(perf_record_parse(bytes.bytes, bytes.size, &record));
+    ck_assert(unwinding_frames(unwinding, &record, false, frames, REGION_FRAMES_LIMIT, &count));
+    ck_assert_uint_eq(count, REGION_KERNEL_FRAMES);
+}
+END_TEST
+
 START_TEST(puts_kernel_frames_first)
 {
     const uint64_t chain[] = { PERF_CONTEXT_KERNEL, 0xffffffff81000000, PERF_CONTEXT_USER,
@@ -350,6 +419,9 @@ int main(void)
     tcase_add_test(test_case, counts_no_stacks_of_kernel_threads);
     tcase_add_test(test_case, tells_no_frame_that_is_no_code);
     tcase_add_test(test_case, takes_the_kernels_walk_without_registers);
+    tcase_add_test(test_case, computes_from_a_copy_what_the_kernels_walk_would_find);
+    tcase_add_test(test_case, follows_frame_pointers_of_32_bit_programs_in_the_copy);
+    tcase_add_test(test_case, ends_a_walk_that_does_not_end);
     tcase_add_test(test_case, puts_kernel_frames_first);
     suite_add_tcase(suite, test_case);
     runner = srunner_create(suite);

@@ -3,14 +3,18 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-/* The frame pointer, and what lies where it leads: psABI of each machine.  */
+/* The frame pointer, and what lies where it leads, in words: psABI of each machine.  The others are
+ * places among the registers of a sample, where the frame pointer has its number, too.  */
 #if defined __x86_64__
-enum { FRAME_POINTER = 6, SAVED_POINTER = 0, SAVED_RETURN = 8 };
+enum { FRAME_POINTER = 6, STACK_POINTER = 7, COUNTER = 8, POINTER_WORD = 0, RETURN_WORD = 1 };
 #elif defined __aarch64__
-enum { FRAME_POINTER = 29, SAVED_POINTER = 0, SAVED_RETURN = 8 };
+enum { FRAME_POINTER = 29, STACK_POINTER = 31, COUNTER = 32, POINTER_WORD = 0, RETURN_WORD = 1 };
 #else
-enum { FRAME_POINTER = 8, SAVED_POINTER = -16, SAVED_RETURN = -8 };
+enum { FRAME_POINTER = 8, STACK_POINTER = 2, COUNTER = 0, POINTER_WORD = -2, RETURN_WORD = -1 };
 #endif
+
+#define SAVED_POINTER (8 * POINTER_WORD)
+#define SAVED_RETURN  (8 * RETURN_WORD)
 
 void chain_user_part(const struct perf_record *sample, size_t *start, size_t *limit)
 {
@@ -50,6 +54,63 @@ static bool read_word(const struct unwind_memory *memory, uint64_t address, uint
     }
     return false;
 }
+
+/* ---- The walk, if the kernel was not asked for it ---- */
+
+static uint64_t register_of(const struct perf_record *sample, size_t place)
+{
+    uint64_t word;
+
+    memcpy(&word, sample->value.sample.registers + 8 * place, sizeof word);
+    return word;
+}
+
+/* A word of the program, which has 4 bytes in 32-bit programs.  */
+static bool read_stack(const struct perf_record *sample, uint64_t address, size_t size,
+                       uint64_t *out)
+{
+    uint64_t offset = address - register_of(sample, STACK_POINTER);
+
+    if (offset > sample->value.sample.stack_size || size > sample->value.sample.stack_size - offset)
+        return false;
+    *out = 0;
+    if (size == sizeof(uint32_t)) {
+        uint32_t word;
+
+        memcpy(&word, sample->value.sample.stack + offset, sizeof word);
+        *out = word;
+    } else {
+        memcpy(out, sample->value.sample.stack + offset, sizeof *out);
+    }
+    return true;
+}
+
+static size_t put(uint8_t *words, size_t count, uint64_t word)
+{
+    memcpy(words + 8 * count, &word, sizeof word);
+    return count + 1;
+}
+
+size_t chain_from_copy(const struct perf_record *sample, uint8_t *words, size_t max)
+{
+    size_t size = sample->value.sample.abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8, count = 0;
+    uint64_t frame, next, back;
+
+    if (sample->value.sample.abi == PERF_SAMPLE_REGS_ABI_NONE || max < 2)
+        return 0;
+    count = put(words, count, PERF_CONTEXT_USER);
+    count = put(words, count, register_of(sample, COUNTER));
+    frame = register_of(sample, FRAME_POINTER);
+    while (count < max &&
+           read_stack(sample, frame + (uint64_t)((int64_t)size * POINTER_WORD), size, &next) &&
+           read_stack(sample, frame + (uint64_t)((int64_t)size * RETURN_WORD), size, &back)) {
+        count = put(words, count, back);
+        frame = next;
+    }
+    return count;
+}
+
+/* ---- Alignment ---- */
 
 /* The walk is taken once more, as far as the copy goes: an entry whose return address lies between
  * the stack pointers of the last frame but one and the last is the last.  */

@@ -22,6 +22,12 @@ void chain_user_part(const struct perf_record *sample, size_t *start, size_t *li
 
 uint64_t chain_word(const struct perf_record *sample, size_t i);
 
+/* What the kernel's walk would find, for a sample that has registers and a copy of the stack but
+ * was taken without that walk: words as of a callchain, at most max of them, as far as the copy
+ * goes.  The words of 32-bit programs have 4 bytes on x86-64; on other machines, their first is
+ * all.  Returns their number.  */
+size_t chain_from_copy(const struct perf_record *sample, uint8_t *words, size_t max);
+
 /* The entry that is the last frame of a stack, or a number that is no index: they took different
  * ways.  stack->pointers is needed.  */
 #define CHAIN_NONE SIZE_MAX

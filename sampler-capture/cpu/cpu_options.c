@@ -72,8 +72,8 @@ static const struct cli_option option_table[] = {
     { KEY_CPU, 0, "cpu", "N", "let COMMAND run on CPU N only" },
     { KEY_KERNEL, 0, "kernel", NULL, "include kernel functions and time spent in the kernel" },
     { KEY_UNWIND, 0, "unwind", "HOW",
-      "unwind by unwind tables from copies of the stack, which are small for programs with frame "
-      "pointers (auto, the default) or all large (dwarf); or by frame pointers only (fp)",
+      "unwind by unwind tables from copies of the stack, which are as large as needed (auto, the "
+      "default) or all large (dwarf); or by frame pointers only (fp)",
       .choices = unwinds },
     { KEY_STACK_SIZE, 0, "stack-size", "SIZE",
       "copy at most SIZE of each stack, 1k to 60k (default 32k)" },

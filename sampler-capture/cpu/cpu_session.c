@@ -365,12 +365,13 @@ static uint32_t stack_size(const struct session *session)
 /* How much of stacks is copied.  A size that was asked for is the largest.  */
 static struct copies_sizes sizes_of(const struct session *session)
 {
+    static const uint32_t fitting[COPIES_FITTING] = { 5U << 10, 12U << 10 };
     struct copies_sizes sizes = { .bytes = { [COPIES_LARGE] = stack_size(session) } };
 
     if (sizes.bytes[COPIES_LARGE] == 0 || session->sampling.strategy != SESSION_STRATEGY_AUTO)
         return sizes;
     sizes.bytes[COPIES_SMALL] = 1U << 10;
-    sizes.bytes[COPIES_MEDIUM] = 8U << 10;
+    memcpy(&sizes.bytes[COPIES_FIRST_FITTING], fitting, sizeof fitting);
     sizes.bytes[COPIES_LARGEST] = session->config.stack_size ? 0 : 60U << 10;
     return sizes;
 }

@@ -84,6 +84,7 @@ static void json_stacks(struct json *json, const struct session_result *result)
     json_unsigned(json, "continued", result->unwound.continued);
     json_unsigned(json, "joined", result->unwound.joined);
     json_unsigned(json, "small", result->unwound.small);
+    json_unsigned(json, "fitting", result->unwound.fitting);
     for (int end = 0; end < UNWIND_END_COUNT; end++)
         if (keys[end])
             json_unsigned(json, keys[end], result->unwound.ended[end]);

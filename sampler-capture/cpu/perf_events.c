@@ -30,13 +30,15 @@
 #define SIDEBAND_RING_SIZE (128U << 10)
 #define COMMON_RING_SIZE   (256U << 10)
 
-#define LEAST_COPY   512U                /* bytes */
-#define GOOD_COPY    (16U << 10)         /* as long as a ring holds 16 of them */
-#define MOST_COPY    (60U << 10)         /* a sample has at most 64 KiB */
-#define ENOUGH_NS    UINT64_C(100000000) /* of samples in a ring */
-#define ALL_RINGS    (256U << 20)        /* bytes of those of all CPUs */
-#define MANY_CPUS    16U
-#define OTHER_FIELDS 1280U /* bytes of a sample that are not its copy: its chain, registers */
+#define LEAST_COPY 512U                /* bytes */
+#define GOOD_COPY  (16U << 10)         /* as long as a ring holds 16 of them */
+#define MOST_COPY  (60U << 10)         /* a sample has at most 64 KiB */
+#define ENOUGH_NS  UINT64_C(100000000) /* of samples in a ring */
+#define ALL_RINGS  (256U << 20)        /* bytes of those of all CPUs */
+#define MANY_CPUS  16U
+/* Of the sizes for stacks that fit, the one that is left then.  */
+#define FOR_MANY_CPUS (COPIES_LARGE - 1)
+#define OTHER_FIELDS  1280U /* bytes of a sample that are not its copy: its chain, registers */
 
 static bool read_text(const char *path, char *text, size_t size)
 {
@@ -153,7 +155,7 @@ static int open_sideband(const struct events_config *config, const struct events
 /* The kernel gives side-band records only to events that are enabled, and those of an exec must not
  * be missed; hence two events, of which this one may still be off.  */
 static int open_sampling(const struct events_config *config, const struct events_target *target,
-                         unsigned cpu, uint32_t stack_size, bool is_on)
+                         unsigned cpu, enum copies_size size, bool is_on)
 {
     struct perf_event_attr attr = target_attr(
         config, target,
@@ -165,10 +167,11 @@ static int open_sampling(const struct events_config *config, const struct events
         attr.config = config->counter->config;
         attr.sample_period = config->counter_period;
     }
-    if (stack_size) {
+    if (config->copies.bytes[size]) {
         attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
         attr.sample_regs_user = PERF_USER_REGISTERS;
-        attr.sample_stack_user = stack_size;
+        attr.sample_stack_user = config->copies.bytes[size];
+        attr.exclude_callchain_user = size != COPIES_SMALL && size != copies_top(&config->copies);
     }
     attr.exclude_idle = target->reach == EVENTS_ALL;
     attr.disabled = !is_on || !target->running;
@@ -385,8 +388,10 @@ static void fit_copies(struct events *events)
         bytes[COPIES_LARGE] = most;
     if (bytes[COPIES_SMALL] >= bytes[COPIES_LARGE])
         bytes[COPIES_SMALL] = 0;
-    if (bytes[COPIES_MEDIUM] >= bytes[COPIES_LARGE] || events->count > MANY_CPUS)
-        bytes[COPIES_MEDIUM] = 0;
+    for (int size = COPIES_FIRST_FITTING; size < COPIES_LARGE; size++)
+        if (bytes[size] >= bytes[COPIES_LARGE] ||
+            (events->count > MANY_CPUS && size != FOR_MANY_CPUS))
+            bytes[size] = 0;
     if (bytes[COPIES_LARGEST] > most || bytes[COPIES_LARGEST] <= bytes[COPIES_LARGE] ||
         events->count > MANY_CPUS)
         bytes[COPIES_LARGEST] = 0;
@@ -400,7 +405,7 @@ bool events_open(struct events *events, const struct events_config *config,
     long deepest = read_number(MAX_STACK, config->max_frames);
     bool opened;
 
-    *events = (struct events){ .config = *config, .size = COPIES_LARGE };
+    *events = (struct events){ .config = *config };
     if (deepest > 0 && deepest < (long)config->max_frames)
         events->config.max_frames = (uint32_t)deepest;
     if (!add_online_cpus(events)) {
@@ -427,6 +432,7 @@ bool events_open(struct events *events, const struct events_config *config,
         return false;
     }
     fit_copies(events);
+    events->size = copies_top(&events->config.copies);
     return true;
 }
 
@@ -459,7 +465,7 @@ static bool attach_sampling(const struct events *events, const struct cpu_events
     const struct events_config *config = &events->config;
     int *fd = &attached->samples[size];
 
-    *fd = open_sampling(config, target, cpu->cpu, config->copies.bytes[size], size == events->size);
+    *fd = open_sampling(config, target, cpu->cpu, size, size == events->size);
     return redirect(*fd, &cpu->samples);
 }
 
@@ -473,9 +479,9 @@ static bool attach_on(const struct events *events, struct cpu_events *cpu,
 
     if (!attached)
         return false;
-    *attached = (struct attached){ .sideband = -1,
-                                   .samples = { -1, -1, -1, -1 },
-                                   .waits = target->on_exec };
+    *attached = (struct attached){ .sideband = -1, .waits = target->on_exec };
+    for (int size = 0; size < COPIES_COUNT; size++)
+        attached->samples[size] = -1;
     if (config->sideband) {
         attached->sideband = open_sideband(config, target, cpu->cpu);
         if (!redirect(attached->sideband, &cpu->sideband))

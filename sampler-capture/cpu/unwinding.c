@@ -395,17 +395,46 @@ static struct unwind_stack stack_in(struct walked *walked, size_t capacity)
                                   .capacity = capacity };
 }
 
+/* Of the kernel or of the program, with a marker; and both.  */
+#define PART_WORDS  (REGION_KERNEL_FRAMES + 1)
+#define CHAIN_WORDS (2 * PART_WORDS)
+
+static bool has_chain(const struct perf_record *sample)
+{
+    size_t start, limit;
+
+    chain_user_part(sample, &start, &limit);
+    return start < limit;
+}
+
+/* The sample with the walk by frame pointers, if the kernel was not asked for it.  words has room
+ * for CHAIN_WORDS.  */
+static struct perf_record with_chain(const struct perf_record *sample, uint8_t *words)
+{
+    struct perf_record result = *sample;
+    size_t count = sample->value.sample.count;
+
+    if (has_chain(sample) || count > PART_WORDS)
+        return result;
+    memcpy(words, sample->value.sample.words, 8 * count);
+    result.value.sample.words = words;
+    result.value.sample.count += chain_from_copy(sample, words + 8 * count, PART_WORDS);
+    return result;
+}
+
 /* Whether a small copy of the same stack would have given the same.  False: no memory.  */
 static bool try_small(struct unwinding *unwinding, const struct perf_record *sample,
                       const struct unwind_registers *registers, const struct unwind_stack *stack,
                       bool *is_same)
 {
     struct unwind_stack small = stack_in(&unwinding->small, stack->capacity);
+    uint8_t words[8 * CHAIN_WORDS];
+    const struct perf_record walked = with_chain(sample, words);
     size_t size = sample->value.sample.stack_size;
     uint32_t least = unwinding->copies.sizes.bytes[COPIES_SMALL];
     struct manner manner;
 
-    if (!walk(unwinding, sample, registers, size < least ? size : least, &small, &manner))
+    if (!walk(unwinding, &walked, registers, size < least ? size : least, &small, &manner))
         return false;
     *is_same = small.count == stack->count &&
                (small.end == UNWIND_END_COMPLETE) == (stack->end == UNWIND_END_COMPLETE) &&
@@ -414,26 +443,46 @@ static bool try_small(struct unwinding *unwinding, const struct perf_record *sam
     return true;
 }
 
-/* Which copy the stack needs.  False: no memory.  */
+/* Whether the copy is too small, or the kernel's walk is missing that may go on on another
+ * stack.  */
+static bool is_cut(struct unwinding *unwinding, const struct perf_record *sample,
+                   const struct unwind_stack *stack, struct manner manner)
+{
+    struct unwind_place place;
+
+    if (!manner.ended_early || stack->end == UNWIND_END_COMPLETE)
+        return false;
+    if (!is_elsewhere(stack))
+        return true;
+    place = place_of(unwinding, unwind_lookup_address(stack, stack->count - 1));
+    return !has_chain(sample) && keeps_frame_pointers(&place);
+}
+
+/* Which copy the stack needs.  What the walk or an earlier stack has completed needs the same.
+ * False: no memory.  */
 static bool judge(struct unwinding *unwinding, const struct perf_record *sample,
                   const struct unwind_registers *registers, const struct unwind_stack *stack,
                   struct manner manner)
 {
     const struct copies_sizes *sizes = &unwinding->copies.sizes;
-    enum copies_size taken = copies_size_of(sizes, sample->value.sample.stack_room), needed;
-    bool is_cut = manner.ended_early && stack->end != UNWIND_END_COMPLETE && !is_elsewhere(stack);
-    bool is_small = taken == COPIES_SMALL;
+    enum copies_size taken = copies_size_of(sizes, sample->value.sample.stack_room);
+    bool cut = is_cut(unwinding, sample, stack, manner);
+    struct copies_sample seen = { .time_ns = sample->time_ns, .taken = taken, .needed = taken };
 
     if (stack->end == UNWIND_END_COMPLETE && !manner.ended_early)
         learn_tail(unwinding, stack);
-    unwinding->counts.small += is_small;
-    if (!is_small && !is_cut && !try_small(unwinding, sample, registers, stack, &is_small))
+    if (taken == COPIES_SMALL)
+        seen.fits_small = !cut;
+    else if (!cut && copies_want_small(&unwinding->copies, taken) &&
+             !try_small(unwinding, sample, registers, stack, &seen.fits_small))
         return false;
-    if (is_cut)
-        needed = (enum copies_size)(taken + 1);
-    else
-        needed = is_small ? COPIES_SMALL : copies_size_of(sizes, stack->depth_bytes);
-    copies_saw(&unwinding->copies, taken, needed);
+    if (cut)
+        seen.needed = (enum copies_size)(taken + 1);
+    else if (!manner.ended_early || stack->end != UNWIND_END_COMPLETE)
+        seen.needed = copies_size_of(sizes, stack->depth_bytes);
+    unwinding->counts.small += taken == COPIES_SMALL;
+    unwinding->counts.fitting += taken >= COPIES_FIRST_FITTING && taken < COPIES_LARGE;
+    copies_saw(&unwinding->copies, &seen);
     return true;
 }
 
@@ -468,12 +517,14 @@ static size_t kernel_part(const struct perf_record *sample, bool *has_user_part)
 static void take_chain(struct unwinding *unwinding, const struct perf_record *sample, bool kernel,
                        uint8_t *frames, size_t max, size_t *count)
 {
+    uint8_t words[8 * CHAIN_WORDS];
+    const struct perf_record walked = with_chain(sample, words);
     bool has_user_part;
 
-    (void)kernel_part(sample, &has_user_part);
+    (void)kernel_part(&walked, &has_user_part);
     unwinding->counts.stacks += has_user_part;
     unwinding->counts.without_registers += has_user_part;
-    *count = perf_record_frames(sample->value.sample.words, sample->value.sample.count, kernel,
+    *count = perf_record_frames(walked.value.sample.words, walked.value.sample.count, kernel,
                                 frames, max);
 }
 
