@@ -61,7 +61,7 @@ static uint32_t cut_by(const struct copies *copies, int size)
 /* The first size of those from one on that cuts at most one stack in so many.  */
 static enum copies_size first_enough(const struct copies *copies, int from, uint32_t one_in)
 {
-    int top = copies_top(&copies->sizes);
+    int top = (int)copies_top(&copies->sizes);
 
     while (from < top &&
            (copies->sizes.bytes[from] == 0 || cut_by(copies, from) > copies->seen / one_in))
