@@ -256,7 +256,7 @@ static int put_by_run(struct reader *first, const uint32_t *from, uint32_t *to, 
 }
 
 /* The rows of a CPU or a track mostly are in the order of time: then it is enough to put each row
- * behind those of its CPU.  Sets *done if that is all, and the rows are in *other.  */
+ * after those of its CPU.  Sets *done if that is all, and the rows are in *other.  */
 static int sort_runs(struct store_columns *columns, enum columns_table table,
                      const struct columns_key *keys, const uint32_t *rows, uint32_t *other,
                      size_t row_count, bool *done)

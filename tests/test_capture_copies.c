@@ -142,7 +142,7 @@ START_TEST(goes_back_when_stacks_are_cut)
 {
     see(50, COPIES_LARGE, SMALL_FITS);
     see_small(100, true);
-    see_small(2, false); /* two are no reason */
+    see_small(2, false); /* two are not enough for a change */
     see_small(1, false);
     ck_assert_int_eq(copies.now, COPIES_LARGEST);
     see(50, COPIES_LARGE, SMALL_FITS); /* and looks for longer then */
@@ -152,7 +152,7 @@ START_TEST(goes_back_when_stacks_are_cut)
 }
 END_TEST
 
-/* Small copies do not tell how deep stacks were.  */
+/* From small copies it is not known how deep stacks were.  */
 START_TEST(does_not_trust_that_stacks_fit_after_small_copies)
 {
     see(50, COPIES_LARGE, SMALL_FITS);

@@ -319,9 +319,9 @@ START_TEST(computes_from_a_copy_what_the_kernels_walk_would_find)
 }
 END_TEST
 
-START_TEST(follows_frame_pointers_of_32_bit_programs_in_the_copy)
+/* A sample of a 32-bit program, without the kernel's walk.  */
+static size_t walk_32_bit(const uint32_t *words, size_t word_count)
 {
-    const uint32_t short_stack[] = { STACK_AT + 8, CODE + 0x20, STACK_AT + 0x1000, CODE + 0x30 };
     struct perf_bytes_stack sample = { .pid = PID,
                                        .tid = PID,
                                        .abi = PERF_SAMPLE_REGS_ABI_32,
@@ -329,16 +329,23 @@ START_TEST(follows_frame_pointers_of_32_bit_programs_in_the_copy)
                                        .register_count = REGISTER_COUNT,
                                        .stack = stack,
                                        .room = sizeof stack,
-                                       .filled = sizeof short_stack };
+                                       .filled = word_count * sizeof *words };
     struct perf_record record;
     size_t count;
 
-    memcpy(stack, short_stack, sizeof short_stack);
+    memcpy(stack, words, word_count * sizeof *words);
     bytes.size = 0;
     perf_bytes_stack_sample(&bytes, &sample);
     ck_assert(perf_record_parse(bytes.bytes, bytes.size, &record));
     ck_assert(unwinding_frames(unwinding, &record, false, frames, REGION_FRAMES_LIMIT, &count));
-    ck_assert_uint_eq(count, 3);
+    return count;
+}
+
+START_TEST(follows_frame_pointers_of_32_bit_programs_in_the_copy)
+{
+    const uint32_t words[] = { STACK_AT + 8, CODE + 0x20, STACK_AT + 0x1000, CODE + 0x30 };
+
+    ck_assert_uint_eq(walk_32_bit(words, 4), 3);
     ck_assert_uint_eq(frame(0), CODE + 1);
     ck_assert_uint_eq(frame(1), CODE + 0x20);
     ck_assert_uint_eq(frame(2), CODE + 0x30);
@@ -349,24 +356,9 @@ END_TEST
 /* Frame pointers that lead in circles.  */
 START_TEST(ends_a_walk_that_does_not_end)
 {
-    const uint32_t short_stack[] = { STACK_AT, CODE + 0x20 };
-    struct perf_bytes_stack sample = { .pid = PID,
-                                       .tid = PID,
-                                       .abi = PERF_SAMPLE_REGS_ABI_32,
-                                       .registers = registers,
-                                       .register_count = REGISTER_COUNT,
-                                       .stack = stack,
-                                       .room = sizeof stack,
-                                       .filled = sizeof short_stack };
-    struct perf_record record;
-    size_t count;
+    const uint32_t words[] = { STACK_AT, CODE + 0x20 };
 
-    memcpy(stack, short_stack, sizeof short_stack);
-    bytes.size = 0;
-    perf_bytes_stack_sample(&bytes, &sample);
-    ck_assert(perf_record_parse(bytes.bytes, bytes.size, &record));
-    ck_assert(unwinding_frames(unwinding, &record, false, frames, REGION_FRAMES_LIMIT, &count));
-    ck_assert_uint_eq(count, REGION_KERNEL_FRAMES);
+    ck_assert_uint_eq(walk_32_bit(words, 2), REGION_KERNEL_FRAMES);
 }
 END_TEST
 

@@ -106,8 +106,8 @@ static enum copies_size enough(const struct copies *copies, uint64_t now_ns)
 }
 
 /* Whether stacks are cut too often: one that should fit; or more than one in a hundred, or in ten
- * where samples are lost.  Many that were not, long before, do not make up for cuts: what a program
- * did says nothing of what it does next.  */
+ * where samples are lost.  Earlier stacks that were not cut do not count against that, because
+ * a program may change what it does.  */
 static bool is_strained(struct copies *copies, bool is_cut)
 {
     uint32_t one_in = copies->is_lossy ? 10 : 100;
@@ -151,7 +151,7 @@ void copies_saw(struct copies *copies, const struct copies_sample *sample)
 
     if (sample->taken != copies->now)
         return;
-    /* Small copies do not tell how deep stacks are.  */
+    /* From small copies it is not known how deep stacks are.  */
     for (int size = COPIES_FIRST_FITTING; size < COPIES_LARGE; size++)
         if (!copies->has_begun || copies->now == COPIES_SMALL || size < (int)needed)
             copies->deeper_ns[size] = sample->time_ns;

@@ -54,7 +54,7 @@ struct copies {
 
 void copies_init(struct copies *copies, const struct copies_sizes *sizes);
 
-/* What a sample tells.  */
+/* What is known from a sample.  */
 struct copies_sample {
     uint64_t time_ns;
     enum copies_size taken;
