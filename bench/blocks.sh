@@ -13,7 +13,7 @@ blocks() {
     while [ $block -lt "$BLOCKS" ] && { [ $block -lt 10 ] || [ "$(date +%s)" -lt "$end" ]; }; do
         for command in "$@" $back; do $command; done | awk -v n=$# '
             { ns[(NR - 1) % (2 * n)] = $1 }
-            END { for (i = 0; i < n; i++) printf "%d ", ns[i] + ns[2 * n - 1 - i]; print "" }'
+            END { for (i = 0; i < n; i++) printf "%.0f ", ns[i] + ns[2 * n - 1 - i]; print "" }'
         block=$((block + 1))
     done >"$file"
     echo "$file: $block blocks of $# programs"

@@ -14,7 +14,7 @@ fxtq import -q heap.fxt -o heap.fxtq
 fxtq import -q cpu.fxt cpu.pb.gz -o both.fxtq
 
 sum_folded() { # the last words of lines added up
-    awk '{ sum += $NF } END { printf "%d\n", sum }'
+    awk '{ sum += $NF } END { printf "%.0f\n", sum }'
 }
 about() { # about A B: equal but for the rounding of lines
     awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(d * d <= 400 && a > 0) }'

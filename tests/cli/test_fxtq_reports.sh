@@ -90,7 +90,7 @@ for capture in 1 2; do
 done >each
 fxtq report heap --json heaps.fxtq | grep '"at the peak"' >all
 fxt2pprof -q --profile heap --at peak --format folded heap.fxt >peaks
-awk '{ n += $NF } END { printf "%d\n", n }' peaks >peak
+awk '{ n += $NF } END { printf "%.0f\n", n }' peaks >peak
 python3 - <<'EOF' || fail "peaks: $(cat each all peak)"
 import json
 one, two = map(json.loads, open("each"))

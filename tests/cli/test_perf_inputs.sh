@@ -20,7 +20,7 @@ count() { # count EVENT <FOLDED
             for (name in seen) total[name] += count
             self[names[depth]] += count
         }
-        END { for (name in total) printf "%s %s %d %d\n", event, name, self[name], total[name] }' | LC_ALL=C sort
+        END { for (name in total) printf "%s %s %.0f %.0f\n", event, name, self[name], total[name] }' | LC_ALL=C sort
 }
 # What perf counts of an event: of functions of perfwork alone.
 expected() { # expected NAME EVENT

@@ -154,8 +154,8 @@ perf_counts() { # perf_counts FILE EVENT
         }
         END {
             close_sample()
-            printf "sum %d\n", sum
-            for (name in total) printf "%s %d %d\n", name, self[name], total[name]
+            printf "sum %.0f\n", sum
+            for (name in total) printf "%s %.0f %.0f\n", name, self[name], total[name]
         }' | LC_ALL=C sort
 }
 own_counts() { # own_counts FILE TYPE
@@ -172,8 +172,8 @@ own_counts() { # own_counts FILE TYPE
             if (names[depth] ~ wanted) self[names[depth]] += count
         }
         END {
-            printf "sum %d\n", sum
-            for (name in total) printf "%s %d %d\n", name, self[name], total[name]
+            printf "sum %.0f\n", sum
+            for (name in total) printf "%s %.0f %.0f\n", name, self[name], total[name]
         }' folded | LC_ALL=C sort
 }
 compare() { # compare FILE EVENT TYPE FUNCTION...: these functions are among them

@@ -57,7 +57,7 @@ for type in alloc_objects alloc_space inuse_objects inuse_space; do
     # The same total in pprof and in ours.
     go tool pprof -top -unit=B -sample_index=$type heap.pb.gz >top 2>err
     theirs=$(sed -n 's/.*% of \([0-9]*\)B* total$/\1/p' top)
-    ours=$(fxt2pprof -q --format folded --sample-type $type in.fxt | awk '{ sum += $NF } END { printf "%d", sum }')
+    ours=$(fxt2pprof -q --format folded --sample-type $type in.fxt | awk '{ sum += $NF } END { printf "%.0f", sum }')
     difference=$((theirs - ours))
     [ "${difference#-}" -le 1000 ] || fail "$type: pprof has $theirs, folded text $ours"
 done
@@ -74,7 +74,7 @@ go tool pprof -raw fuchsia.pb.gz 2>err | grep -q '^residual_allocated_objects/co
 # ---- Filters and times ----
 
 total() { # total OPTION...: bytes in use
-    fxt2pprof -q --format folded "$@" | awk '{ sum += $NF } END { printf "%d", sum }'
+    fxt2pprof -q --format folded "$@" | awk '{ sum += $NF } END { printf "%.0f", sum }'
 }
 both=$(total in.fxt)
 pids=$(sed -n 's/^  peak of process \([0-9]*\): .*/\1/p' summary)
@@ -115,7 +115,7 @@ fxt2pprof -q --every 20ms -f folded -o parts.folded in.fxt
 cmp parts.folded at-end
 # Releases do add up.
 fxt2pprof -q --every 20ms --profile heap-free -f folded -o free.folded in.fxt
-parts=$(cat free.folded free.partial-*.folded | awk '{ sum += $NF } END { printf "%d", sum }')
+parts=$(cat free.folded free.partial-*.folded | awk '{ sum += $NF } END { printf "%.0f", sum }')
 whole=$(total --profile heap-free in.fxt)
 difference=$((parts - whole))
 [ "${difference#-}" -le 5000 ] || fail "released: $whole, in parts: $parts"

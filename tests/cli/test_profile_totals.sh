@@ -24,7 +24,7 @@ expect() { # expect WHAT VALUE EXPECTED
 # FILE, sum of self times in ns, spans
 while read -r file self spans; do
     convert folded "$file"
-    expect "$file, self times" "$(awk '{ sum += $NF } END { printf "%d\n", sum }' "$WORK/out")" "$self"
+    expect "$file, self times" "$(awk '{ sum += $NF } END { printf "%.0f\n", sum }' "$WORK/out")" "$self"
     grep -q "^span: $spans spans, " "$WORK/summary" || fail "$file: $(cat "$WORK/summary")"
     # Nothing was odd.
     ! grep -E '^  (note|damage)' "$WORK/summary" || fail "$file: notices"
