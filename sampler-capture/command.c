@@ -149,6 +149,7 @@ static bool obey(struct command *command, const struct signalfd_siginfo *info)
         command->abort = true;
         return true;
     default:
+        command->is_asked = true;
         if (info->ssi_code != SI_KERNEL && command->pid > 0 && !command->ended)
             (void)kill(command->pid, (int)info->ssi_signo);
         return true;
@@ -181,6 +182,16 @@ static void wait_for_end(struct command *command, bool quiet)
     }
 }
 
+/* A command with a closed pipe ends by a signal every day: shells do not report that either.  */
+static void tell_signal(const struct command *command)
+{
+    int number = WTERMSIG(command->wait_status);
+
+    if (!command->is_asked && number != SIGPIPE)
+        cli_note("%s (process %d) was ended by signal %d: %s", command->name, (int)command->pid,
+                 number, strsignal(number));
+}
+
 int command_finish(struct command *command, const struct output *output, bool fine, bool quiet)
 {
     wait_for_end(command, quiet || !fine);
@@ -188,8 +199,11 @@ int command_finish(struct command *command, const struct output *output, bool fi
         (void)unlink(output->name);
     if (!fine)
         return CLI_ENVIRONMENT;
-    if (WIFSIGNALED(command->wait_status))
+    if (WIFSIGNALED(command->wait_status)) {
+        if (!quiet)
+            tell_signal(command);
         return 128 + WTERMSIG(command->wait_status);
+    }
     return WEXITSTATUS(command->wait_status);
 }
 

@@ -18,6 +18,7 @@ struct command {
     bool traced;   /* somebody else waits for it, and sets the two */
     bool dump;     /* SIGUSR2 came: for whoever keeps a flight recorder; to be cleared by them */
     bool abort;    /* SIGUSR1 came: nothing is to be left */
+    bool is_asked; /* to end, by a signal to us */
     int wait_status;
 };
 
@@ -50,7 +51,8 @@ int command_exec(struct command *command, const char *name);
 bool command_take_signals(struct command *command);
 
 /* Wait for the end of the command, if there is one, and pass signals on; unless quiet, say so if
- * that takes longer than a second.  Remove the trace if SIGUSR1 came.  Returns the exit status of
+ * that takes longer than a second, and which signal ended the command if nobody asked for it, as a
+ * shell would.  Remove the trace if SIGUSR1 came.  Returns the exit status of
  * the capture: that of the command, or 128 + the signal that ended it; 0 without a command;
  * CLI_ENVIRONMENT unless fine.  */
 int command_finish(struct command *command, const struct output *output, bool fine, bool quiet);

@@ -62,6 +62,13 @@ expect 0 sampler-capture cpu -o x.fxt -- true
 expect 3 sampler-capture cpu -o x.fxt -- sh -c 'exit 3'
 # shellcheck disable=SC2016 # $$ is the inner shell's
 expect 143 sampler-capture cpu -o x.fxt -- sh -c 'kill -TERM $$'
+says ') was ended by signal 15: Terminated'
+# shellcheck disable=SC2016
+expect 139 sampler-capture cpu -q -o x.fxt -- sh -c 'kill -SEGV $$'
+[ ! -s err ] || fail "with -q: $(cat err)"
+# shellcheck disable=SC2016
+expect 141 sampler-capture cpu -o x.fxt -- sh -c 'kill -PIPE $$'
+! grep 'signal' err || fail "a closed pipe is no crash"
 expect 3 sampler-capture cpu -o x.fxt sh -c 'exit 3'
 capture_check x.fxt >/dev/null || fail "a damaged file"
 
@@ -115,6 +122,7 @@ for signal in $signals; do
     status=0
     wait $pid || status=$?
     [ $status -gt 128 ] || fail "status $status after SIG$signal"
+    ! grep 'ended by signal' err || fail "an end that was asked for is no news"
     capture_check signal.fxt >facts || fail "damaged after SIG$signal"
     grep -q '^samples=[1-9][0-9]' facts || fail "no samples before SIG$signal: $(cat facts)"
 done
