@@ -51,6 +51,11 @@ static const struct {
     { "DecrJumpZero", CONTROL },
     { "Yield", CONTROL },
     { "Halt", CONTROL },
+    { "AddImm", OTHER },
+    { "AggValue", OTHER },
+    { "Function", OTHER },
+    { "NullRow", OTHER },
+    { "SeekRowid", OTHER },
 };
 
 static void identify(const char *name, struct instruction *out)

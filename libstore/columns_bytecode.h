@@ -29,7 +29,7 @@ enum operation {
 
 struct instruction {
     enum operation operation;
-    const char *name; /* of it; "" for OTHER */
+    const char *name; /* of it; "" if nobody asks for it */
     int p1, p2, p3;
     unsigned flags; /* p5 */
     char *detail;   /* p4 */

@@ -1,5 +1,6 @@
 /* What a virtual table can do for a query.  */
 #include "libstore/columns_program.h"
+#include "libstore/columns_window.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,7 +263,8 @@ static bool may_ask(const struct plan *plan)
 {
     const struct served_table *served = plan->table->served;
 
-    if (plan->table->columns->planning == PLANNED_AS_USUAL || served->has_args ||
+    if (plan->table->columns->planning == PLANNED_AS_USUAL ||
+        plan->table->columns->planning == PLANNED_FOR_WINDOW || served->has_args ||
         served->is_small || plan->info->colUsed >> served->count)
         return false;
     return plan->source->is_there && !memchr(plan->text, 'L', (size_t)plan->length);
@@ -357,6 +359,26 @@ static void take_loop(struct plan *plan)
         take_tests(plan, loop);
 }
 
+/* Rows in the order of a window, whatever order the query wants.  */
+static void take_window(struct plan *plan)
+{
+    const struct columns_window *window = plan->table->columns->window;
+    const char *keys = strchr(window->plan, '/');
+    const sqlite3_index_info *info = plan->info;
+    bool is_order = info->nOrderBy > 0 && info->nOrderBy <= 2;
+
+    for (int i = 0; is_order && i < info->nOrderBy; i++)
+        is_order = keys[1 + 2 * i] == (info->aOrderBy[i].desc ? '-' : '+') &&
+                   keys[2 + 2 * i] == 'A' + info->aOrderBy[i].iColumn;
+    plan->info->orderByConsumed = is_order;
+    plan->info->idxNum = PLAN_WINDOW;
+    if (plan->conditions == CONDITIONS_MOST) /* a condition of the window may have been left out */
+        keys = "/";
+    plan->length += snprintf(plan->text + plan->length, sizeof plan->text - (size_t)plan->length,
+                             "%s%c%c%lld", keys, PLAN_OF_WINDOW, window->step > 0 ? '+' : '-',
+                             (long long)window->number);
+}
+
 static double cost(const struct plan *plan)
 {
     double rows = plan->tested > 0 ? plan->tested : plan->rows;
@@ -396,6 +418,16 @@ static int count_rows(struct plan *plan)
     return SQLITE_OK;
 }
 
+static void take_as_usual(struct plan *plan)
+{
+    if (can_order(plan))
+        take_limit(plan);
+    take_order(plan);
+    if (is_equality(plan))
+        plan->info->idxNum = PLAN_EQUAL;
+    take_loop(plan);
+}
+
 int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     struct columns_vtab *table = (struct columns_vtab *)base;
@@ -411,12 +443,10 @@ int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
             add(&plan, PLAN_TABLE, (int)(table->served - served_tables));
     } else if (code == SQLITE_OK) {
         take_conditions(&plan);
-        if (can_order(&plan))
-            take_limit(&plan);
-        take_order(&plan);
-        if (is_equality(&plan))
-            info->idxNum = PLAN_EQUAL;
-        take_loop(&plan);
+        if (window_is_of(table))
+            take_window(&plan);
+        else
+            take_as_usual(&plan);
     }
     columns_let_go(table->columns);
     return code == SQLITE_OK ? finish(&plan) : code;

@@ -8,6 +8,7 @@
  * program must be the same; and then for use.  When SQLite plans a statement again by itself,
  * scans are the usual ones.  */
 #include "libstore/columns_program.h"
+#include "libstore/columns_window.h"
 
 #include <strings.h>
 
@@ -104,6 +105,25 @@ static void prepare_again(struct store_columns *columns, const char *sql, int le
     *statement = other;
 }
 
+/* Whether the text may have a window.  */
+static bool may_have_window(const char *sql, size_t length)
+{
+    for (size_t i = 0; i + 4 <= length; i++)
+        if (strncasecmp(sql + i, "over", 4) == 0)
+            return true;
+    return false;
+}
+
+/* In place of *statement, one that needs less of SQLite, if there is one.  */
+static void improve(struct store_columns *columns, const char *sql, size_t length,
+                    sqlite3_stmt **statement)
+{
+    if (may_have_window(sql, length) && window_prepare(columns, sql, (int)length, statement))
+        return;
+    if (may_combine(sql, length) || may_test(sql, length))
+        prepare_again(columns, sql, (int)length, statement);
+}
+
 bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, const char **rest)
 {
     int code;
@@ -114,8 +134,7 @@ bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, con
     length = code == SQLITE_OK ? (size_t)(*rest - sql) : 0;
 
     if (code == SQLITE_OK && *out && store->serving && length < INT32_MAX &&
-        sqlite3_stmt_readonly(*out) && !sqlite3_stmt_isexplain(*out) &&
-        (may_combine(sql, length) || may_test(sql, length)))
-        prepare_again(store->serving, sql, (int)length, out);
+        sqlite3_stmt_readonly(*out) && !sqlite3_stmt_isexplain(*out))
+        improve(store->serving, sql, length, out);
     return code == SQLITE_OK;
 }

@@ -1,5 +1,6 @@
 /* The rows that a query wants.  */
 #include "libstore/columns_tests.h"
+#include "libstore/columns_window.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -412,7 +413,9 @@ static int next_plain(struct columns_cursor *cursor)
 
     cursor->row++; /* the rowid of what has no id */
     cursor->at_end = code != SQLITE_ROW;
-    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return code;
+    return cursor->beside ? window_next_plain(cursor) : SQLITE_OK;
 }
 
 void rows_go(struct columns_cursor *cursor, int64_t row)

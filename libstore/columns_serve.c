@@ -3,7 +3,7 @@
  * They are temporary tables of the same names, which hide those of the store from SQL.  A view of
  * the store reads the store's tables, whatever is called so in the temporary schema, so views on
  * tables with columns are made once more there, with the text that schemas/store.sql has.  */
-#include "libstore/columns_table.h"
+#include "libstore/columns_window.h"
 
 static const char *const views[] = { "slices",
                                      "instant",
@@ -135,6 +135,8 @@ enum store_status store_serve_columns(struct store *store, struct store_error *e
     if (sqlite3_create_module_v2(store->db, STORE_COLUMNS_MODULE, &columns_module, store->serving,
                                  columns_drop) != SQLITE_OK)
         return store_no_memory(error); /* SQLite has dropped its reference */
+    if (window_register(store->serving) != SQLITE_OK)
+        return store_no_memory(error);
     status = store_run(store, "SAVEPOINT columns", error);
     if (status == STORE_OK)
         status = serve_all(store, error);

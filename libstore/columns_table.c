@@ -1,5 +1,6 @@
 /* The virtual tables.  */
 #include "libstore/columns_tests.h"
+#include "libstore/columns_window.h"
 
 #include <stdlib.h>
 
@@ -221,6 +222,7 @@ int columns_close_cursor(sqlite3_vtab_cursor *base)
 
     combined_release(cursor);
     tests_release(cursor);
+    window_leave(cursor);
     rows_release(cursor);
     states_release(cursor);
     (void)sqlite3_finalize(cursor->ends);
@@ -242,7 +244,10 @@ int columns_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int ar
     if (cursor->combined)
         combined_stop(cursor);
     code = tests_start(cursor, text);
-    return code == SQLITE_OK ? rows_start(cursor, plan, text, argc, argv) : code;
+    if (code != SQLITE_OK)
+        return code;
+    return plan == PLAN_WINDOW ? window_start(cursor, text, argc, argv)
+                               : rows_start(cursor, plan, text, argc, argv);
 }
 
 int columns_next(sqlite3_vtab_cursor *base)

@@ -70,12 +70,16 @@ struct columns_vtab {
  * is used: '@' + bits of enum column_use, and the column.  Or PLAN_TESTS may follow: then rows that
  * fail a test of the query need not be given.  After it, the table and the tests (columns_tests.h).
  *
- * The text of PLAN_ID ends with PLAN_TABLE and the table ('A' + its number).  */
-enum { PLAN_ROWS, PLAN_ID, PLAN_EQUAL, PLAN_EXTREMES };
+ * The text of PLAN_ID ends with PLAN_TABLE and the table ('A' + its number).
+ *
+ * PLAN_WINDOW has two keys, then PLAN_OF_WINDOW, '+' for lead() or '-' for lag(), and the number of
+ * the window (columns_window.c).  */
+enum { PLAN_ROWS, PLAN_ID, PLAN_EQUAL, PLAN_EXTREMES, PLAN_WINDOW };
 
 #define PLAN_USES       '&'
 #define PLAN_TESTS      '?'
 #define PLAN_TABLE      '$'
+#define PLAN_OF_WINDOW  '~'
 #define TESTS_TEXT_MOST 100
 #define PLAN_TEXT_MOST  (80 + TESTS_TEXT_MOST)
 
@@ -87,11 +91,12 @@ enum column_use {
     USE_MOST = 8,
 };
 
-/* How scans are planned (columns_prepare.c).  */
+/* How scans are planned (columns_prepare.c, columns_window.c).  */
 enum planning {
     PLANNED_AS_USUAL,
     PLANNED_TO_ASK,     /* with PLAN_USES, to find out from the program what the uses are */
     PLANNED_TO_COMBINE, /* as the uses allow */
+    PLANNED_FOR_WINDOW, /* in the order of a window */
 };
 
 int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
@@ -157,6 +162,15 @@ struct columns_cursor {
     bool is_in_ends;
     size_t hint; /* for columns_lower_bound() */
 
+    /* PLAN_WINDOW: */
+    struct columns_cursor *next_in_window;
+    int64_t window_number;
+    int window_step;           /* to the row whose values are wanted: 1 or -1 */
+    unsigned partition;        /* in the served table */
+    unsigned partition_column; /* the same in the columns_table */
+    sqlite3_stmt *beside;      /* `plain`, that step further */
+    bool is_beside;            /* it has a row */
+
     struct states_cursor *states; /* of thread states */
     struct combined *combined;    /* NULL: rows are not combined */
     struct tests *tests;          /* NULL: none */
@@ -219,7 +233,8 @@ bool rows_bounds(char operation, sqlite3_value *value, int64_t *low, int64_t *hi
 /* Whether the text of a plan goes on with a key.  */
 static inline bool plan_has_key(const char *text)
 {
-    return *text && *text != PLAN_USES && *text != PLAN_TESTS && *text != PLAN_TABLE;
+    return *text && *text != PLAN_USES && *text != PLAN_TESTS && *text != PLAN_TABLE &&
+           *text != PLAN_OF_WINDOW;
 }
 
 /* ---- Combined rows (columns_combine.c) ----

@@ -203,7 +203,30 @@ def combined(r):
     return query
 
 
+def windowed(r):
+    """One with the value of the row before or after, most often in an order that columns give; rows at one time cannot be told apart."""
+    table, by = r.choice([("sched_slice", "cpu"), ("sched_slice", "utid"), ("sched", "cpu"), ("thread_wait", "utid"), ("slice", "track_id"), ("slice", "depth"),
+                          ("slices", "parent_id"), ("counter", "track_id"), ("cpu_sample", "utid"), ("thread_slice", "track_id")])
+    order = f"ts{r.choice(['', '', ' DESC'])}"
+    value = r.choice(["lead(ts)", "lead(ts)", "lag(ts)", "lag(ts)", "lead(ts, 2)", "max(ts)"])
+    window = f"{value} OVER (PARTITION BY {by} ORDER BY {order})"
+    inner = f"SELECT {by}, ts, {window} AS n FROM {table}{where(r, 'slice_data' if table == 'slices' else table) if table in TABLES and r.random() < 0.5 else ''}"
+    kind = r.random()
+    if kind < 0.2:
+        return inner
+    if kind < 0.4:
+        return f"SELECT {by}, count(*), sum(n - ts), max(n) FROM ({inner}) WHERE n - ts > {r.choice([0, 10, 100000])} GROUP BY {by} ORDER BY {by}"
+    if kind < 0.6:
+        return f"SELECT {r.choice(['ts', 'DISTINCT ' + by, 'count(*), sum(n)'])} FROM ({inner}) WHERE {r.choice(['n', 'ts', by])} {r.choice(['>', '<', 'IS NOT', '='])} " \
+               f"{r.choice(['NULL', '3', '5000000100', '(SELECT avg(ts) FROM slice)'])}"
+    if kind < 0.8:
+        return f"SELECT ts, n FROM ({inner}) ORDER BY n DESC, ts, {by} LIMIT {r.randrange(1, 40)}"
+    return f"WITH w AS ({inner}) SELECT th.id, count(*), sum(w.n) FROM thread AS th {r.choice(['JOIN', 'LEFT JOIN', 'CROSS JOIN'])} w ON w.{by} = th.id GROUP BY th.id ORDER BY 1"
+
+
 def one(r):
+    if r.random() < 0.2:
+        return windowed(r)
     if r.random() < 0.4:
         return combined(r)
     table = r.choice(list(TABLES))
