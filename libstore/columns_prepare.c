@@ -115,16 +115,18 @@ static bool may_have_window(const char *sql, size_t length)
 }
 
 /* In place of *statement, one that needs less of SQLite, if there is one.  */
-static void improve(struct store_columns *columns, const char *sql, size_t length,
+static void improve(struct store_columns *columns, const char *sql, size_t length, bool is_for_once,
                     sqlite3_stmt **statement)
 {
-    if (may_have_window(sql, length) && window_prepare(columns, sql, (int)length, statement))
+    if (is_for_once && may_have_window(sql, length) &&
+        window_prepare(columns, sql, (int)length, statement))
         return;
     if (may_combine(sql, length) || may_test(sql, length))
         prepare_again(columns, sql, (int)length, statement);
 }
 
-bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, const char **rest)
+static bool prepare(struct store *store, const char *sql, bool is_for_once, sqlite3_stmt **out,
+                    const char **rest)
 {
     int code;
     size_t length;
@@ -135,6 +137,16 @@ bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, con
 
     if (code == SQLITE_OK && *out && store->serving && length < INT32_MAX &&
         sqlite3_stmt_readonly(*out) && !sqlite3_stmt_isexplain(*out))
-        improve(store->serving, sql, length, out);
+        improve(store->serving, sql, length, is_for_once, out);
     return code == SQLITE_OK;
+}
+
+bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, const char **rest)
+{
+    return prepare(store, sql, false, out, rest);
+}
+
+bool store_prepare_once(struct store *store, const char *sql, sqlite3_stmt **out, const char **rest)
+{
+    return prepare(store, sql, true, out, rest);
 }

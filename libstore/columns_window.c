@@ -17,13 +17,17 @@
  *         VFilter, VColumn..., Yield, VNext back to the first VColumn
  *
  *     The last three columns are the partition, the order and the argument.  The plan of the scan
- *     has the first two as keys.
+ *     has the first two as keys.  The rows go into the tables of the window as they come.
  *   - lead() or lag() of one argument is the only window function, so its value is the argument of
  *     the row after or before, or NULL where that is of another partition.
  *   - with the function, the scan is planned with the same conditions, and no more: SQLite may have
  *     moved one of an outer query into the scan, which the window must not notice.
  *   - the function is called within the loop of the scan, of which no row is made up of NULLs, and
- *     there is no other window, such as one of a view.  */
+ *     there is no other window, such as one of a view.
+ *   - nothing depends on the text of the window, which is the name of its column if it has no other.
+ *
+ * The scan must not be in another loop, where a window is made only once.  If SQLite prepares the
+ * statement again by itself, no scan is planned for the window, and the function fails.  */
 #include "libstore/columns_window.h"
 
 #include <stdlib.h>
@@ -66,6 +70,9 @@ struct reader {
     unsigned overs;   /* that were read */
     struct call call; /* of the last one */
     unsigned call_depth;
+    bool is_in_window;  /* between its parentheses */
+    bool has_partition; /* they begin with PARTITION */
+    bool is_wrong;      /* the text has something that is not looked into */
 };
 
 static bool is_word(const struct word *word, const char *text)
@@ -123,6 +130,12 @@ static void read_word(struct reader *reader)
     reader->is_over = false;
     if (is_word(&word, "over"))
         read_over(reader);
+    /* An unnamed column of a subquery has the text of the window as its name.  */
+    reader->is_wrong |= is_word(&word, "natural") || is_word(&word, WINDOW_FUNCTION);
+    if (reader->is_in_window && !reader->has_partition) {
+        reader->has_partition = is_word(&word, "partition");
+        reader->is_wrong |= !reader->has_partition;
+    }
     reader->last = word;
     reader->is_closed = false;
 }
@@ -133,16 +146,20 @@ static bool read_parenthesis(struct reader *reader)
     if (*reader->at == '(') {
         if (reader->depth == NESTED_MOST)
             return false;
-        if (reader->is_over)
+        if (reader->is_over) {
             reader->call_depth = reader->depth + 1;
+            reader->is_in_window = true;
+        }
         reader->open[reader->depth++] = (struct group){ .before = reader->last,
                                                         .start = reader->at + 1 };
         reader->is_closed = false;
     } else {
         if (reader->depth == 0)
             return false;
-        if (reader->depth == reader->call_depth && !reader->call.end)
+        if (reader->depth == reader->call_depth && !reader->call.end) {
             reader->call.end = reader->at + 1;
+            reader->is_in_window = false;
+        }
         reader->closed = reader->open[--reader->depth];
         reader->closed.end = reader->at;
         reader->is_closed = true;
@@ -151,7 +168,16 @@ static bool read_parenthesis(struct reader *reader)
     return true;
 }
 
-/* The only window of a statement.  */
+/* A name in quotes that may be the text of the window.  */
+static bool may_name_window(const char *at, const char *end)
+{
+    for (; *at != '\'' && at + 4 <= end; at++)
+        if (strncasecmp(at, "over", 4) == 0)
+            return true;
+    return false;
+}
+
+/* The only window of a statement, if it has one partition and one order.  */
 static bool find_call(const char *sql, size_t length, struct call *out)
 {
     struct reader reader = { .at = sql, .end = sql + length };
@@ -160,7 +186,7 @@ static bool find_call(const char *sql, size_t length, struct call *out)
         const char *quoted = skip_quoted(reader.at, reader.end);
         bool is_comment = quoted && (*reader.at == '-' || *reader.at == '/');
 
-        if (is_comment || *reader.at <= ' ') {
+        if (is_comment || strchr(" \t\r\n\f", *reader.at)) {
             reader.at = quoted ? quoted : reader.at + 1;
             continue;
         }
@@ -172,6 +198,8 @@ static bool find_call(const char *sql, size_t length, struct call *out)
             if (!read_parenthesis(&reader))
                 return false;
         } else {
+            reader.is_wrong |= (quoted && may_name_window(reader.at, quoted)) ||
+                               (reader.is_in_window && *reader.at == ',');
             reader.at = quoted ? quoted : reader.at + 1;
             reader.is_closed = false;
         }
@@ -179,10 +207,16 @@ static bool find_call(const char *sql, size_t length, struct call *out)
         reader.last.length = 0;
     }
     *out = reader.call;
-    return reader.overs == 1 && out->end && out->argument;
+    return reader.overs == 1 && out->end && out->argument && reader.has_partition &&
+           !reader.is_wrong;
 }
 
 /* ---- The program of the statement ---- */
+
+static bool is_named(const struct bytecode *program, size_t at, const char *name)
+{
+    return at < program->count && strcmp(program->items[at].name, name) == 0;
+}
 
 /* The only scan of a virtual table; program->count: none, or several.  */
 static size_t find_scan(const struct bytecode *program)
@@ -218,9 +252,19 @@ static unsigned read_fields(const struct bytecode *program, size_t scan, int fie
     return i + 1 == end && strcmp(items[i].name, "Yield") == 0 ? count : 0;
 }
 
-static bool is_named(const struct bytecode *program, size_t at, const char *name)
+/* Whether the rows of the scan go into the tables of the window as they come: SQLite opens these
+ * before it takes the first row.  */
+static bool feeds_window(const struct bytecode *program, size_t scan)
 {
-    return at < program->count && strcmp(program->items[at].name, name) == 0;
+    size_t end = bytecode_loop_end(program, scan);
+    bool is_open = false;
+
+    for (size_t i = end + 1; i < program->count; i++) {
+        is_open |= is_named(program, i, "OpenDup");
+        if (is_named(program, i, "Yield") && program->items[i].p1 == program->items[end - 1].p1)
+            return is_open;
+    }
+    return false;
 }
 
 /* Whether the value of the window is that field of the row beside the current one.  SQLite may
@@ -290,7 +334,8 @@ static bool find_window(struct store_columns *columns, const char *sql, int leng
 
         if (scan < program.count)
             count = read_fields(&program, scan, fields);
-        is_right = count >= 3 && reads_neighbour(&program, out->step, count - 1) &&
+        is_right = count >= 3 && feeds_window(&program, scan) &&
+                   reads_neighbour(&program, out->step, count - 1) &&
                    read_plan(columns, program.items[scan].detail, &fields[count - 3], out);
     }
     bytecode_release(&program);
@@ -298,6 +343,20 @@ static bool find_window(struct store_columns *columns, const char *sql, int leng
 }
 
 /* ---- The program with the function ---- */
+
+/* Whether the scan is run for each row of another one: the window would be made but once.  */
+static bool is_in_loop(const struct bytecode *program, size_t scan, size_t end)
+{
+    for (size_t i = end + 1; i < program->count; i++) {
+        bool is_loop = program->items[i].operation == NEXT || is_named(program, i, "Next") ||
+                       is_named(program, i, "Prev") || is_named(program, i, "SorterNext") ||
+                       (is_named(program, i, "Goto") && program->items[i].p2 > 1);
+
+        if (is_loop && program->items[i].p2 > 0 && (size_t)program->items[i].p2 <= scan)
+            return true;
+    }
+    return false;
+}
 
 /* Whether it calls the function for rows of the scan alone, and these are the window's.  */
 static bool calls_well(const struct bytecode *program, const struct columns_window *window)
@@ -309,7 +368,7 @@ static bool calls_well(const struct bytecode *program, const struct columns_wind
         return false;
     end = bytecode_loop_end(program, scan);
     if (end == program->count || strncmp(program->items[scan].detail, window->plan, length) != 0 ||
-        program->items[scan].detail[length] != PLAN_OF_WINDOW)
+        program->items[scan].detail[length] != PLAN_OF_WINDOW || is_in_loop(program, scan, end))
         return false;
     for (size_t i = 0; i < program->count; i++) {
         bool is_call = is_named(program, i, "Function") &&
@@ -334,13 +393,12 @@ static bool is_planned_well(struct store_columns *columns, const char *sql)
     return is_right;
 }
 
-/* Whether the two have the same columns and parameters.  */
+/* Whether the two have the same columns.  */
 static bool are_alike(sqlite3_stmt *a, sqlite3_stmt *b)
 {
     int count = sqlite3_column_count(a);
 
-    if (count != sqlite3_column_count(b) ||
-        sqlite3_bind_parameter_count(a) != sqlite3_bind_parameter_count(b))
+    if (count != sqlite3_column_count(b))
         return false;
     for (int i = 0; i < count; i++) {
         const char *name = sqlite3_column_name(a, i), *other = sqlite3_column_name(b, i);
@@ -349,15 +407,6 @@ static bool are_alike(sqlite3_stmt *a, sqlite3_stmt *b)
             return false;
     }
     return true;
-}
-
-/* What a parameter begins with.  */
-static bool has_parameter(const struct call *call)
-{
-    for (const char *at = call->start; at < call->end; at++)
-        if (strchr("?:@$#", *at))
-            return true;
-    return false;
 }
 
 static sqlite3_stmt *prepare_planned(struct store_columns *columns, const char *sql,
@@ -382,7 +431,8 @@ bool window_prepare(struct store_columns *columns, const char *sql, int length,
     struct call call;
     char *text;
 
-    if (!find_call(sql, (size_t)length, &call) || has_parameter(&call))
+    /* Where a parameter is bound, SQLite may prepare the statement again.  */
+    if (sqlite3_bind_parameter_count(*statement) > 0 || !find_call(sql, (size_t)length, &call))
         return false;
     window.step = call.step;
     if (!find_window(columns, sql, length, &window))
@@ -574,11 +624,11 @@ static void neighbour(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     struct store_columns *columns = sqlite3_user_data(context);
     struct columns_cursor *cursor = find_cursor(columns, sqlite3_value_int64(argv[2]));
-    unsigned column = (unsigned)sqlite3_value_int(argv[1]);
+    int64_t column = sqlite3_value_int64(argv[1]);
     int code;
 
     (void)argc;
-    if (!cursor || cursor->at_end || column >= cursor_table(cursor)->served->count) {
+    if (!cursor || cursor->at_end || column < 0 || column >= cursor_table(cursor)->served->count) {
         sqlite3_result_error(context,
                              WINDOW_FUNCTION
                              "() is called for lead() and lag() alone; a query with "
@@ -586,8 +636,8 @@ static void neighbour(sqlite3_context *context, int argc, sqlite3_value **argv)
                              -1);
         return;
     }
-    code = cursor->plain ? result_of_plain(cursor, context, column)
-                         : result_of_columns(cursor, context, column);
+    code = cursor->plain ? result_of_plain(cursor, context, (unsigned)column)
+                         : result_of_columns(cursor, context, (unsigned)column);
     if (code != SQLITE_OK)
         sqlite3_result_error_code(context, code);
 }

@@ -117,8 +117,9 @@ static int ask(struct store *store, const char *sql, char text[4096])
     sqlite3_stmt *statement = NULL;
     const char *rest = NULL;
     size_t used = 0;
-    int code = store_prepare(store, sql, &statement, &rest) ? SQLITE_OK
-                                                            : sqlite3_errcode(store_sqlite(store));
+    int code = store_prepare_once(store, sql, &statement, &rest)
+                   ? SQLITE_OK
+                   : sqlite3_errcode(store_sqlite(store));
 
     text[0] = '\0';
     while (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {

@@ -135,7 +135,7 @@ static int ask_store(struct store *store, const char *sql, char text[4096])
 {
     sqlite3_stmt *statement = NULL;
     const char *rest = NULL;
-    bool prepared = store_prepare(store, sql, &statement, &rest);
+    bool prepared = store_prepare_once(store, sql, &statement, &rest);
     int code = prepared ? SQLITE_OK : sqlite3_errcode(store_sqlite(store));
 
     return read_all(store_sqlite(store), statement, code, text);

@@ -321,7 +321,7 @@ static enum cli_exit run_next(struct session *session, const char *sql, const ch
 
     session->denied[0] = '\0';
     session->preparing = true;
-    prepared = store_prepare(session->store, start, &statement, next);
+    prepared = store_prepare_once(session->store, start, &statement, next);
     session->preparing = false;
     if (!prepared)
         status = fail_at(session, sqlite3_errcode(store_sqlite(session->store)), sql, start, name);

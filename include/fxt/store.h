@@ -214,14 +214,18 @@ STORE_API enum store_status store_make_columns(struct store *store, bool *out,
 /* Prepare the first statement of sql on the connection of store_sqlite(), as sqlite3_prepare_v2()
  * does.  If the store's columns are served, a statement that uses rows of a table, or of each group
  * of them, only in count(*), and in sum(), min() and max() of columns, is given few rows that have
- * the same sums and extremes, and one with lead() or lag() may need no window of SQLite; then
- * sqlite3_sql() gives the text that takes its place.  Its answer is the same.  If the temporary
- * schema of the connection has changed since, such a statement fails with SQLITE_ERROR: prepare it
- * again.  sql ends with NUL; *rest is set to the next statement.  The caller finalizes *out, which
- * is NULL if sql contains no SQL.  Returns false if SQLite cannot prepare the statement; the
- * connection has the error.  */
+ * the same sums and extremes.  Its answer is the same.  sql ends with NUL; *rest is set to the next
+ * statement.  The caller finalizes *out, which is NULL if sql contains no SQL.  Returns false if
+ * SQLite cannot prepare the statement; the connection has the error.  */
 STORE_API bool store_prepare(struct store *store, const char *sql, struct sqlite3_stmt **out,
                              const char **rest);
+
+/* The same for a statement that is run at once.  Then lead() and lag() may need no window of SQLite,
+ * which takes most of the time of such queries; sqlite3_sql() gives the text that takes their place.
+ * If SQLite prepares this statement again by itself, because the temporary schema, a function or a
+ * collation of the connection has changed, it fails with SQLITE_ERROR.  */
+STORE_API bool store_prepare_once(struct store *store, const char *sql, struct sqlite3_stmt **out,
+                                  const char **rest);
 
 /* The number of blocks and directories of columns that were found to be damaged, so that the plain
  * tables answered.  It is 0 unless store_serve_columns() was called.  */

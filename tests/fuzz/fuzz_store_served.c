@@ -147,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         sqlite3_stmt *statement = NULL;
         const char *rest = NULL;
 
-        HOLD(store_prepare(store, queries[i], &statement, &rest));
+        HOLD(store_prepare_once(store, queries[i], &statement, &rest));
         (void)fuzz_run(store_sqlite(store), statement);
     }
     store_close(store);
