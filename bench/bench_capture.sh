@@ -7,21 +7,21 @@
 #   fixedwork      without frame pointers: callers are found from copies of the stack
 #   fixedwork_fp   with them: no copy is needed
 #
-# Runs take about two seconds: copies of a size that all stacks fit into are taken after one.
+# Runs take about four seconds: copies of a size that all stacks fit into are taken after one.
 #
-#   BLOCKS (default 100) blocks of ROUNDS (default: what takes two seconds) rounds of work each, as far as they fit into TIME (default
-#   220) seconds; ten at least.
+#   BLOCKS (default 100) blocks of ROUNDS (default: what takes four seconds) rounds of work each, as far as they fit into TIME (default
+#   900) seconds; ten at least.
 set -eu
 
 BLOCKS=${BLOCKS:-100}
-TIME=${TIME:-220}
+TIME=${TIME:-900}
 CPU=$(($(nproc) - 1))
 cd "$WORK"
 # shellcheck source=bench/lib.sh
 . "$ROOT/bench/lib.sh"
 # shellcheck source=bench/blocks.sh
 . "$ROOT/bench/blocks.sh"
-ROUNDS=${ROUNDS:-$(fixedwork 2000 | awk '{ printf "%.0f", 2e9 * 2000 / $1 }')}
+ROUNDS=${ROUNDS:-$(fixedwork 2000 | awk '{ printf "%.0f", 4e9 * 2000 / $1 }')}
 
 if ! sampler-capture cpu -o probe.fxt -- true 2>err; then
     echo "capture: $(cat err)"

@@ -24,7 +24,7 @@
  *     moved one of an outer query into the scan, which the window must not notice.
  *   - the function is called within the loop of the scan, of which no row is made up of NULLs, and
  *     there is no other window, such as one of a view.
- *   - nothing depends on the text of the window, which is the name of its column if it has no other.
+ *   - nothing depends on the text of the window, which is the name of a column without another.
  *
  * The scan must not be in another loop, where a window is made only once.  If SQLite prepares the
  * statement again by itself, no scan is planned for the window, and the function fails.  */
