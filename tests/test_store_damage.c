@@ -34,8 +34,7 @@ static const char *const questions[] = {
     "SELECT s.id, p.dur FROM slice AS s JOIN slice AS p ON p.id = s.parent_id WHERE s.id % 5e3 = 1",
     "SELECT sum(s.id) FROM slice s JOIN slice p ON p.id = s.parent_id WHERE s.dur - 7 > p.dur",
     "SELECT count(*), sum(id) FROM slice WHERE dur BETWEEN 100 AND 30000 AND depth = 1",
-    "SELECT depth, count(*), sum(n), max(n) FROM (SELECT depth, lead(ts) OVER (PARTITION BY depth "
-    "ORDER BY ts) - (ts + dur) AS n FROM slice WHERE dur > 9) WHERE n > -50000 GROUP BY depth",
+    "SELECT sum(n) FROM (SELECT lead(ts) OVER (PARTITION BY depth ORDER BY ts) AS n FROM slice)",
 };
 
 /* The store as it was made, and with every block of slice_data damaged.  */

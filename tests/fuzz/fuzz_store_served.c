@@ -39,8 +39,7 @@ static const char *const queries[] = {
     "SELECT min(value), max(value), count(*) FROM counter",
     "SELECT state, count(*), sum(dur), min(cpu) FROM thread_state GROUP BY state",
     "SELECT cpu, lead(ts) OVER (PARTITION BY cpu ORDER BY ts) - ts AS n FROM sched WHERE dur > 0",
-    "SELECT sum(n) FROM (SELECT lag(parent_id) OVER (PARTITION BY track_id ORDER BY ts) AS n FROM "
-    "slice)",
+    "SELECT lag(parent_id) OVER (PARTITION BY track_id ORDER BY ts) AS n FROM slice ORDER BY n",
 };
 
 /* A store without a name, with columns of its rows.  */
