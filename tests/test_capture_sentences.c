@@ -63,6 +63,12 @@ static const struct {
         .unwound = { .stacks = 9, .ended[UNWIND_END_NO_STACK] = 9 } },
       "the copy of the stack ended; raise --stack-size",
       .more = 1 },
+    { "copies as chosen",
+      { BASE, .stack_size = 32768, .wanted_stack_size = 32768,
+        .unwound = { .stacks = 9, .ended[UNWIND_END_NO_STACK] = 9, .outgrown = 9 } },
+      "cut: 9 stacks: deeper than the copy that --unwind auto chose; --unwind dwarf copies 32,768 "
+      "bytes of each",
+      .more = 1 },
     { "stacks that others complete",
       { BASE, .unwound = { .stacks = 9, .whole = 3, .continued = 3, .joined = 3 } },
       "100.0 % of 9 stacks reach the thread's start" },

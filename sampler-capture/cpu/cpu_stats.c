@@ -89,6 +89,7 @@ static void json_stacks(struct json *json, const struct session_result *result)
         if (keys[end])
             json_unsigned(json, keys[end], result->unwound.ended[end]);
     json_unsigned(json, "other_stack", result->unwound.other_stack);
+    json_unsigned(json, "outgrown", result->unwound.outgrown);
     json_unsigned(json, "without_registers", result->unwound.without_registers);
     json_close(json, '}');
 }

@@ -65,7 +65,7 @@ static void print_cut(const struct session_result *result)
 {
     const struct unwinding_counts *counts = &result->unwound;
 
-    uint64_t deep = counts->ended[UNWIND_END_NO_STACK] - counts->other_stack;
+    uint64_t deep = counts->ended[UNWIND_END_NO_STACK] - counts->other_stack - counts->outgrown;
 
     if (deep > 0)
         cli_note("  cut: %s: %s%s", cli_counted(deep, "stack", "stacks"),
@@ -74,6 +74,10 @@ static void print_cut(const struct session_result *result)
                      ? ", since the kernel's buffers hold no larger one; raise 'ulimit -l'"
                  : result->stack_size < MAX_STACK ? "; raise --stack-size"
                                                   : "");
+    if (counts->outgrown > 0)
+        cli_note("  cut: %s: deeper than the copy that --unwind auto chose; --unwind dwarf copies "
+                 "%s bytes of each",
+                 cli_counted(counts->outgrown, "stack", "stacks"), cli_grouped(result->stack_size));
     if (counts->other_stack > 0)
         cli_note("  cut: %s: the callers are on another stack, such as the one that a signal "
                  "handler interrupted, and only the running one is copied",

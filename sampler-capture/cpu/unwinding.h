@@ -29,6 +29,7 @@ struct unwinding_counts {
     uint64_t fitting;   /* of all stacks, those with copies of a size into which they fit */
     uint64_t ended[UNWIND_END_COUNT]; /* not whole, by the reason; [UNWIND_END_COMPLETE] is 0 */
     uint64_t other_stack;       /* the rest is on a stack that was not copied: of [NO_STACK] */
+    uint64_t outgrown;          /* a smaller copy was chosen than there may be: of [NO_STACK] */
     uint64_t without_registers; /* the kernel's walk by frame pointers is all there is */
 };
 
