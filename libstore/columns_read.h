@@ -88,13 +88,12 @@ struct store_columns {
     /* Combined rows (columns_combine.c): */
     int planning;                      /* enum planning */
     const struct columns_loops *loops; /* of the statement that is planned to combine rows */
+    int64_t weight; /* of the current row: for how many rows it is given; else 1 */
+    bool counts;    /* count(*) counts them */
     /* Windows (columns_window.c): */
     const struct columns_window *window; /* of the statement that is planned for it */
     int64_t last_window;                 /* number of it */
     struct columns_cursor *in_windows;   /* those that give rows of windows */
-    /* Combined rows again: */
-    int64_t weight; /* of the current row: for how many rows it is given; else 1 */
-    bool counts;    /* count(*) counts them */
     struct columns_source sources[COLUMNS_TABLES];
     struct columns_names names;
     bool has_names;

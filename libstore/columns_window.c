@@ -23,7 +23,7 @@
  *   - with the function, the scan is planned with the same conditions, and no more: SQLite may have
  *     moved one of an outer query into the scan, which the window must not notice.
  *   - the function is called within the loop of the scan, of which no row is made up of NULLs, and
- *     there is no other window, such as one of a view.
+ *     there is no other window; a view may have one.
  *   - nothing depends on the text of the window, which is the name of a column without another.
  *
  * The scan must not be in another loop, where a window is made only once.  If SQLite prepares the
@@ -480,7 +480,8 @@ void window_leave(struct columns_cursor *cursor)
     cursor->window_number = 0;
 }
 
-/* The statement of the plain table that is a row ahead, or behind.  */
+/* Start a second statement on the plain table: one row ahead of the first for lead(), and one row
+ * behind it for lag().  */
 static int start_beside(struct columns_cursor *cursor)
 {
     char *sql = sqlite3_expanded_sql(cursor->plain);
@@ -489,7 +490,7 @@ static int start_beside(struct columns_cursor *cursor)
                    : SQLITE_NOMEM;
 
     sqlite3_free(sql);
-    cursor->is_beside = cursor->window_step > 0; /* for now */
+    cursor->is_beside = cursor->window_step > 0; /* else window_next_plain() takes it as ended */
     for (int i = 0; i < 2 && code == SQLITE_OK && cursor->window_step > 0; i++)
         code = window_next_plain(cursor);
     return code;
@@ -499,10 +500,9 @@ int window_next_plain(struct columns_cursor *cursor)
 {
     int code;
 
-    if (cursor->window_step > 0 && !cursor->is_beside) /* it would begin again */
+    if (cursor->window_step > 0 && !cursor->is_beside) /* SQLite would begin an ended one again */
         return SQLITE_OK;
     code = sqlite3_step(cursor->beside);
-
     cursor->is_beside = code == SQLITE_ROW;
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
@@ -516,7 +516,6 @@ int window_start(struct columns_cursor *cursor, const char *text, int argc, sqli
 
     window_leave(cursor);
     code = rows_start(cursor, PLAN_ROWS, text, argc, argv);
-
     if (code != SQLITE_OK)
         return code;
     cursor->partition = (unsigned)(mark[-3] - 'A');
