@@ -25,10 +25,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Rings are drained when one is a quarter full, and at least that often: soon enough to open the
- * files of processes that do not live long.  */
-#define ROUND_MS 100
-
 struct run {
     struct cpu_options options;
     struct host host;
@@ -42,7 +38,7 @@ struct run {
     uint64_t started_ns;
     struct named named;    /* with --comm */
     struct keeper *keeper; /* with --keep-modules */
-    uint64_t looked_ns;
+    uint64_t looked_ns, checked_ns;
     unsigned dumps; /* snapshots of a flight recorder */
 };
 
@@ -98,15 +94,16 @@ static bool is_late(const struct run *run)
            host_clock_ns(CLOCK_MONOTONIC) - run->started_ns >= run->options.duration_ns;
 }
 
-static int time_to_wait(const struct run *run)
+/* At most so many milliseconds.  */
+static int time_to_wait(const struct run *run, int most_ms)
 {
     uint64_t passed_ns = host_clock_ns(CLOCK_MONOTONIC) - run->started_ns;
     uint64_t left_ms;
 
     if (!run->options.duration_ns || passed_ns >= run->options.duration_ns)
-        return run->options.duration_ns ? 0 : ROUND_MS;
+        return run->options.duration_ns ? 0 : most_ms;
     left_ms = (run->options.duration_ns - passed_ns) / 1000000 + 1;
-    return left_ms < ROUND_MS ? (int)left_ms : ROUND_MS;
+    return left_ms < (uint64_t)most_ms ? (int)left_ms : most_ms;
 }
 
 /* Wait for the first processes of that name.  CLI_OK, or a status after a message.  */
@@ -131,7 +128,7 @@ static int wait_for_name(struct run *run)
             cli_error("no process was named %s within the duration (-d)", options->comm);
             status = CLI_ENVIRONMENT;
         }
-        if (status == CLI_OK && poll(&signals, 1, time_to_wait(run)) > 0 &&
+        if (status == CLI_OK && poll(&signals, 1, time_to_wait(run, NAMED_LOOK_MS)) > 0 &&
             command_take_signals(&run->command))
             status = CLI_ENVIRONMENT;
     }
@@ -309,6 +306,17 @@ static bool targets_live(const struct run *run)
     return false;
 }
 
+/* Whether no target that was asked for lives any more; looked at each NAMED_LOOK_MS.  */
+static bool targets_ended(struct run *run)
+{
+    uint64_t now_ns = host_clock_ns(CLOCK_MONOTONIC);
+
+    if (now_ns - run->checked_ns < NAMED_LOOK_MS * UINT64_C(1000000))
+        return false;
+    run->checked_ns = now_ns;
+    return run->options.comm ? !named_lives(&run->named) : !targets_live(run);
+}
+
 static bool is_over(struct run *run)
 {
     const struct cpu_options *options = &run->options;
@@ -317,9 +325,10 @@ static bool is_over(struct run *run)
         return true;
     if (is_late(run))
         return true;
-    if (options->comm) /* with -d there may always be another one */
-        return !options->duration_ns && !named_lives(&run->named);
-    return options->command[0] ? run->command.ended : !targets_live(run);
+    if (options->command[0])
+        return run->command.ended;
+    /* With --comm and -d there may always be another one.  */
+    return !(options->comm && options->duration_ns) && targets_ended(run);
 }
 
 /* A failed snapshot costs the snapshot, not the flight recorder.  */
@@ -374,7 +383,8 @@ static void take_later(struct run *run)
 static bool work(struct run *run)
 {
     for (;;) {
-        (void)poll(run->polled, run->polled_count, time_to_wait(run));
+        (void)poll(run->polled, run->polled_count,
+                   time_to_wait(run, session_round_ms(run->session)));
         if (is_over(run))
             return true;
         if (run->command.dump)

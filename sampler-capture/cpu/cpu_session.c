@@ -13,6 +13,11 @@
 #define DEFAULT_BUFFER_SIZE (8U << 20)
 #define DEFAULT_STACK_SIZE  (32U << 10)
 
+/* Soon enough to open the files of processes that do not live long; and, where copies are taken
+ * into which the stacks have just fit, that few are cut when they become deeper.  */
+#define ROUND_MS         100
+#define FITTING_ROUND_MS 20
+
 struct session {
     enum session_state state;
     /* Configured.  */
@@ -530,6 +535,16 @@ enum session_error session_round(struct session *session)
     if (session->state != SESSION_RUNNING)
         return fail(session, SESSION_BAD_STATE, "the session is not running");
     return round_of(session, false) ? SESSION_OK : write_failed(session);
+}
+
+int session_round_ms(const struct session *session)
+{
+    const struct unwinding *unwinding = session->state == SESSION_RUNNING
+                                            ? sampler_unwinding(session->sampler)
+                                            : NULL;
+
+    return unwinding && copies_is_fitting(unwinding_copies(unwinding)) ? FITTING_ROUND_MS
+                                                                       : ROUND_MS;
 }
 
 enum session_error session_dump(struct session *session, int output)

@@ -8,7 +8,7 @@
  *     session_configure(session, &config);            Unconfigured -> Stopped
  *     session_start(session, 0);                      Stopped -> Running
  *     while (working)
- *         session_round(session);                     at least every 100 ms
+ *         session_round(session);                     each session_round_ms(), or earlier
  *     session_stop(session, &result);                 Running -> Stopped
  *     session_close(session);
  *
@@ -170,6 +170,11 @@ enum session_error session_add(struct session *session, const struct session_tas
 /* Empty the kernel's rings and, when streaming, write what is due.  SESSION_BAD_STATE,
  * SESSION_WRITE_FAILED or SESSION_NO_MEMORY.  */
 enum session_error session_round(struct session *session);
+
+/* How many milliseconds after a round the next one is due, if no ring is a quarter full before.
+ * Where copies are taken into which the stacks have just fit, it is sooner: that they became deeper
+ * is seen only when the rings are emptied.  */
+int session_round_ms(const struct session *session);
 
 /* A flight recorder's snapshot: everything held is written to output, a trace of its own, and
  * forgotten.  */

@@ -19,6 +19,11 @@ enum copies_size copies_top(const struct copies_sizes *sizes)
     return sizes->bytes[COPIES_LARGEST] > 0 ? COPIES_LARGEST : COPIES_LARGE;
 }
 
+bool copies_is_fitting(enum copies_size size)
+{
+    return size >= COPIES_FIRST_FITTING && size < COPIES_LARGE;
+}
+
 enum copies_size copies_size_of(const struct copies_sizes *sizes, uint64_t bytes)
 {
     int size = 0;
@@ -39,11 +44,6 @@ static void change(struct copies *copies, enum copies_size size)
     copies->seen = copies->not_small = copies->strain = 0;
     for (int i = 0; i < COPIES_COUNT; i++)
         copies->needed[i] = 0;
-}
-
-static bool is_fitting(enum copies_size size)
-{
-    return size >= COPIES_FIRST_FITTING && size < COPIES_LARGE;
 }
 
 /* Of the samples seen, those that a size would have cut.  */
@@ -116,13 +116,13 @@ static bool is_strained(struct copies *copies, bool is_cut)
         copies->strain += one_in;
     else if (copies->strain > 0)
         copies->strain--;
-    return copies->strain > (is_fitting(copies->now) && !copies->is_lossy ? 0 : 2 * one_in);
+    return copies->strain > (copies_is_fitting(copies->now) && !copies->is_lossy ? 0 : 2 * one_in);
 }
 
 /* A program that changes its mind is looked at for longer.  */
 static void give_up(struct copies *copies)
 {
-    if (is_fitting(copies->now) && !copies->is_lossy)
+    if (copies_is_fitting(copies->now) && !copies->is_lossy)
         copies->patience_ns = copies->patience_ns < MOST_PATIENCE_NS / 4 ? 4 * copies->patience_ns
                                                                          : MOST_PATIENCE_NS;
     else

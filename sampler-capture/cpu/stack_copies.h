@@ -35,6 +35,9 @@ struct copies_sizes {
 /* The largest that there is: samples of it, and of small copies, have the kernel's walk.  */
 enum copies_size copies_top(const struct copies_sizes *sizes);
 
+/* Whether it is a size for stacks that fit: a deeper one is cut.  */
+bool copies_is_fitting(enum copies_size size);
+
 /* The size in which so many bytes of a stack fit; COPIES_COUNT: in none.  */
 enum copies_size copies_size_of(const struct copies_sizes *sizes, uint64_t bytes);
 

@@ -481,7 +481,7 @@ static bool judge(struct unwinding *unwinding, const struct perf_record *sample,
     else if (!manner.ended_early || stack->end != UNWIND_END_COMPLETE)
         seen.needed = copies_size_of(sizes, stack->depth_bytes);
     unwinding->counts.small += taken == COPIES_SMALL;
-    unwinding->counts.fitting += taken >= COPIES_FIRST_FITTING && taken < COPIES_LARGE;
+    unwinding->counts.fitting += copies_is_fitting(taken);
     unwinding->counts.outgrown += taken < COPIES_LARGE && stack->end == UNWIND_END_NO_STACK &&
                                   !is_elsewhere(stack);
     copies_saw(&unwinding->copies, &seen);
