@@ -34,6 +34,7 @@
  *   columns_program.c   what SQLite's program of a statement does with rows
  *   columns_prepare.c   statements whose rows may be combined
  *   columns_window.c    lead() and lag() of rows in an order
+ *   columns_derived.c   subqueries with GROUP BY that rows are looked up in
  *   columns_args.c      arguments, with the texts of their keys
  *   columns_small.c     tracks, in memory
  *   columns_states.c    what threads did: intervals on a CPU, and of waiting

@@ -52,6 +52,17 @@ static const struct {
     { "Yield", CONTROL },
     { "Halt", CONTROL },
     { "AddImm", OTHER },
+    { "Affinity", OTHER },
+    { "MakeRecord", OTHER },
+    { "OpenAutoindex", OTHER },
+    { "Rewind", OTHER },
+    { "SeekGE", OTHER },
+    { "Insert", OTHER },
+    { "NewRowid", OTHER },
+    { "Once", OTHER },
+    { "InitCoroutine", OTHER },
+    { "BeginSubrtn", OTHER },
+    { "Return", OTHER },
     { "Next", OTHER },
     { "OpenDup", OTHER },
     { "Prev", OTHER },
@@ -121,4 +132,39 @@ size_t bytecode_loop_end(const struct bytecode *program, size_t filter)
                                      program->items[end].p1 == program->items[filter].p1))
         end++;
     return end < program->count && program->items[end].p2 == (int)filter + 1 ? end : program->count;
+}
+
+bool bytecode_is_named(const struct bytecode *program, size_t at, const char *name)
+{
+    return at < program->count && strcmp(program->items[at].name, name) == 0;
+}
+
+bool bytecode_is_in_loop(const struct bytecode *program, size_t first, size_t last)
+{
+    for (size_t i = last + 1; i < program->count; i++) {
+        bool is_loop = program->items[i].operation == NEXT ||
+                       bytecode_is_named(program, i, "Next") ||
+                       bytecode_is_named(program, i, "Prev") ||
+                       bytecode_is_named(program, i, "SorterNext") ||
+                       (bytecode_is_named(program, i, "Goto") && program->items[i].p2 > 1);
+
+        if (is_loop && program->items[i].p2 > 0 && (size_t)program->items[i].p2 <= first)
+            return true;
+    }
+    return false;
+}
+
+bool bytecode_are_alike(sqlite3_stmt *a, sqlite3_stmt *b)
+{
+    int count = sqlite3_column_count(a);
+
+    if (count != sqlite3_column_count(b))
+        return false;
+    for (int i = 0; i < count; i++) {
+        const char *name = sqlite3_column_name(a, i), *other = sqlite3_column_name(b, i);
+
+        if (!name || !other || strcmp(name, other) != 0)
+            return false;
+    }
+    return true;
 }

@@ -3,6 +3,7 @@
 #define STORE_COLUMNS_BYTECODE_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What is to be known of an instruction; p1 to p3 are its operands.  */
@@ -47,5 +48,14 @@ void bytecode_release(struct bytecode *program);
 /* The VNext of the loop that the VFilter at `filter` begins, and which begins again right after
  * that; program->count if it has another form.  */
 size_t bytecode_loop_end(const struct bytecode *program, size_t filter);
+
+/* Whether there is an instruction of that name at `at`; it must be one of columns_bytecode.c.  */
+bool bytecode_is_named(const struct bytecode *program, size_t at, const char *name);
+
+/* Whether the instructions from `first` to `last` are run for each row of a loop around them.  */
+bool bytecode_is_in_loop(const struct bytecode *program, size_t first, size_t last);
+
+/* Whether two statements have the same columns.  */
+bool bytecode_are_alike(sqlite3_stmt *a, sqlite3_stmt *b);
 
 #endif /* STORE_COLUMNS_BYTECODE_H */

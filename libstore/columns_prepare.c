@@ -7,29 +7,37 @@
  * (columns_program.c); once with plans that give fewer rows as the loops allow, of which the
  * program must be the same; and then for use.  When SQLite plans a statement again by itself,
  * scans are the usual ones.  */
+#include "libstore/columns_prepare.h"
+
+#include "libstore/columns_derived.h"
 #include "libstore/columns_program.h"
 #include "libstore/columns_window.h"
 
+#include <string.h>
 #include <strings.h>
+
+/* Whether a word is somewhere in the text.  */
+static bool has(const char *sql, size_t length, const char *word)
+{
+    size_t size = strlen(word);
+
+    for (size_t i = 0; i + size <= length; i++)
+        if (strncasecmp(sql + i, word, size) == 0)
+            return true;
+    return false;
+}
 
 /* Whether the text may have a function for which rows can be combined.  */
 static bool may_combine(const char *sql, size_t length)
 {
-    for (size_t i = 0; i + 3 <= length; i++)
-        if (strncasecmp(sql + i, "sum", 3) == 0 || strncasecmp(sql + i, "min", 3) == 0 ||
-            strncasecmp(sql + i, "max", 3) == 0 ||
-            (i + 5 <= length && strncasecmp(sql + i, "count", 5) == 0))
-            return true;
-    return false;
+    return has(sql, length, "sum") || has(sql, length, "min") || has(sql, length, "max") ||
+           has(sql, length, "count");
 }
 
 /* Whether the text may have conditions of a WHERE or an ON.  */
 static bool may_test(const char *sql, size_t length)
 {
-    for (size_t i = 0; i + 5 <= length; i++)
-        if (strncasecmp(sql + i, "where", 5) == 0 || strncasecmp(sql + i, "join", 4) == 0)
-            return true;
-    return false;
+    return has(sql, length, "where") || has(sql, length, "join");
 }
 
 /* Whether a loop does with its rows what its plan allows.  */
@@ -88,13 +96,14 @@ static bool can_plan(struct store_columns *columns, const char *sql, int length,
     return planned.count > 0;
 }
 
-/* In place of *statement, one whose scans give fewer rows, if it can.  */
-static void prepare_again(struct store_columns *columns, const char *sql, int length,
-                          sqlite3_stmt **statement)
+void columns_prepare_again(struct store_columns *columns, const char *sql, int length,
+                           sqlite3_stmt **statement)
 {
     sqlite3_stmt *other = NULL;
     struct columns_loops loops;
 
+    if (!may_combine(sql, (size_t)length) && !may_test(sql, (size_t)length))
+        return;
     if (can_plan(columns, sql, length, &loops))
         (void)sqlite3_prepare_v2(columns->db, sql, length, &other, NULL);
     columns->planning = PLANNED_AS_USUAL;
@@ -105,24 +114,22 @@ static void prepare_again(struct store_columns *columns, const char *sql, int le
     *statement = other;
 }
 
-/* Whether the text may have a window.  */
-static bool may_have_window(const char *sql, size_t length)
-{
-    for (size_t i = 0; i + 4 <= length; i++)
-        if (strncasecmp(sql + i, "over", 4) == 0)
-            return true;
-    return false;
-}
-
 /* In place of *statement, one that needs less of SQLite, if there is one.  */
 static void improve(struct store_columns *columns, const char *sql, size_t length, bool is_for_once,
                     sqlite3_stmt **statement)
 {
-    if (is_for_once && may_have_window(sql, length) &&
+    char *text = NULL;
+
+    if (is_for_once && has(sql, length, "over") &&
         window_prepare(columns, sql, (int)length, statement))
         return;
-    if (may_combine(sql, length) || may_test(sql, length))
-        prepare_again(columns, sql, (int)length, statement);
+    if (is_for_once && has(sql, length, "group"))
+        text = derived_prepare(columns, sql, (int)length, statement);
+    if (text)
+        columns_prepare_again(columns, text, (int)strlen(text), statement);
+    else
+        columns_prepare_again(columns, sql, (int)length, statement);
+    sqlite3_free(text);
 }
 
 static bool prepare(struct store *store, const char *sql, bool is_for_once, sqlite3_stmt **out,

@@ -6,6 +6,7 @@
 
 #include "base/bisect.h"
 #include "base/grow.h"
+#include "libstore/keyed_rows.h"
 
 #define KEPT_BYTES       ((size_t)160 << 20)
 #define LEAST_KEPT_BYTES ((size_t)48 << 20)
@@ -33,6 +34,7 @@ struct store_columns *columns_new(struct store *store)
     columns->references = 1;
     columns->weight = 1;
     columns->most_index_bytes = INDEX_BYTES;
+    columns->most_keyed_bytes = KEYED_MOST_BYTES;
     return columns;
 }
 

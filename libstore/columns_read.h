@@ -94,6 +94,9 @@ struct store_columns {
     const struct columns_window *window; /* of the statement that is planned for it */
     int64_t last_window;                 /* number of it */
     struct columns_cursor *in_windows;   /* those that give rows of windows */
+    /* Tables made by GROUP BY (columns_derived.c): */
+    int64_t last_derived;    /* number of one */
+    size_t most_keyed_bytes; /* of one in memory */
     struct columns_source sources[COLUMNS_TABLES];
     struct columns_names names;
     bool has_names;

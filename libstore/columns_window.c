@@ -35,6 +35,7 @@
 #include <strings.h>
 
 #include "libstore/columns_bytecode.h"
+#include "libstore/sql_text.h"
 
 #define NESTED_MOST 32 /* parentheses */
 #define FIELDS_MOST 64 /* of a row of the window */
@@ -48,14 +49,9 @@ struct call {
     int step;
 };
 
-struct word {
-    const char *at;
-    size_t length;
-};
-
 /* What was open or closed by parentheses: the word before them, and what they hold.  */
 struct group {
-    struct word before;
+    struct sql_word before;
     const char *start, *end;
 };
 
@@ -63,8 +59,8 @@ struct reader {
     const char *at, *end;
     struct group open[NESTED_MOST];
     unsigned depth;
-    struct word last;    /* length 0: no word */
-    struct group closed; /* if the last token is ')' */
+    struct sql_word last; /* length 0: no word */
+    struct group closed;  /* if the last token is ')' */
     bool is_closed;
     bool is_over;     /* the last word is OVER, after ')' */
     unsigned overs;   /* that were read */
@@ -75,65 +71,34 @@ struct reader {
     bool is_wrong;      /* the text has something that is not looked into */
 };
 
-static bool is_word(const struct word *word, const char *text)
-{
-    return word->length == strlen(text) && strncasecmp(word->at, text, word->length) == 0;
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '$' || (unsigned char)c >= 0x80;
-}
-
-/* The end of a comment or of what is quoted, if one begins here; else NULL.  */
-static const char *skip_quoted(const char *at, const char *end)
-{
-    const char close = *at == '[' ? ']' : *at;
-    const char *found;
-
-    if (at + 1 < end && at[0] == '-' && at[1] == '-') {
-        found = memchr(at, '\n', (size_t)(end - at));
-        return found ? found + 1 : end;
-    }
-    if (at + 1 < end && at[0] == '/' && at[1] == '*') {
-        for (at += 2; at + 1 < end && !(at[0] == '*' && at[1] == '/'); at++)
-            continue;
-        return at + 1 < end ? at + 2 : end;
-    }
-    if (!strchr("'\"`[", *at))
-        return NULL;
-    found = memchr(at + 1, close, (size_t)(end - at - 1)); /* a doubled quote begins another one */
-    return found ? found + 1 : end;
-}
-
 /* OVER after "lead(...)" or "lag(...)".  */
 static void read_over(struct reader *reader)
 {
-    struct word name = reader->closed.before;
+    struct sql_word name = reader->closed.before;
 
     reader->overs++;
-    reader->is_over = reader->is_closed && (is_word(&name, "lead") || is_word(&name, "lag"));
+    reader->is_over = reader->is_closed &&
+                      (sql_is_word(&name, "lead") || sql_is_word(&name, "lag"));
     reader->call = (struct call){ .start = name.at,
                                   .argument = reader->closed.start,
                                   .argument_end = reader->closed.end,
-                                  .step = is_word(&name, "lead") ? 1 : -1 };
+                                  .step = sql_is_word(&name, "lead") ? 1 : -1 };
 }
 
 static void read_word(struct reader *reader)
 {
-    struct word word = { .at = reader->at };
+    struct sql_word word = { .at = reader->at };
 
-    while (reader->at < reader->end && is_letter(*reader->at))
+    while (reader->at < reader->end && sql_is_letter(*reader->at))
         reader->at++;
     word.length = (size_t)(reader->at - word.at);
     reader->is_over = false;
-    if (is_word(&word, "over"))
+    if (sql_is_word(&word, "over"))
         read_over(reader);
     /* An unnamed column of a subquery has the text of the window as its name.  */
-    reader->is_wrong |= is_word(&word, "natural") || is_word(&word, WINDOW_FUNCTION);
+    reader->is_wrong |= sql_is_word(&word, "natural") || sql_is_word(&word, WINDOW_FUNCTION);
     if (reader->is_in_window && !reader->has_partition) {
-        reader->has_partition = is_word(&word, "partition");
+        reader->has_partition = sql_is_word(&word, "partition");
         reader->is_wrong |= !reader->has_partition;
     }
     reader->last = word;
@@ -183,14 +148,14 @@ static bool find_call(const char *sql, size_t length, struct call *out)
     struct reader reader = { .at = sql, .end = sql + length };
 
     while (reader.at < reader.end) {
-        const char *quoted = skip_quoted(reader.at, reader.end);
-        bool is_comment = quoted && (*reader.at == '-' || *reader.at == '/');
+        const char *quoted = sql_skip_quoted(reader.at, reader.end);
+        bool is_comment = quoted && sql_is_comment(reader.at);
 
         if (is_comment || strchr(" \t\r\n\f", *reader.at)) {
             reader.at = quoted ? quoted : reader.at + 1;
             continue;
         }
-        if (!quoted && is_letter(*reader.at)) {
+        if (!quoted && sql_is_letter(*reader.at)) {
             read_word(&reader);
             continue;
         }
@@ -212,11 +177,6 @@ static bool find_call(const char *sql, size_t length, struct call *out)
 }
 
 /* ---- The program of the statement ---- */
-
-static bool is_named(const struct bytecode *program, size_t at, const char *name)
-{
-    return at < program->count && strcmp(program->items[at].name, name) == 0;
-}
 
 /* The only scan of a virtual table; program->count: none, or several.  */
 static size_t find_scan(const struct bytecode *program)
@@ -260,8 +220,9 @@ static bool feeds_window(const struct bytecode *program, size_t scan)
     bool is_open = false;
 
     for (size_t i = end + 1; i < program->count; i++) {
-        is_open |= is_named(program, i, "OpenDup");
-        if (is_named(program, i, "Yield") && program->items[i].p1 == program->items[end - 1].p1)
+        is_open |= bytecode_is_named(program, i, "OpenDup");
+        if (bytecode_is_named(program, i, "Yield") &&
+            program->items[i].p1 == program->items[end - 1].p1)
             return is_open;
     }
     return false;
@@ -275,10 +236,12 @@ static bool reads_neighbour(const struct bytecode *program, int step, unsigned f
     bool is_read = false;
 
     for (size_t i = 0; i < program->count; i++) {
-        if (is_named(program, i, "AggValue") && strcmp(program->items[i].detail, function) != 0)
+        if (bytecode_is_named(program, i, "AggValue") &&
+            strcmp(program->items[i].detail, function) != 0)
             return false;
-        is_read |= is_named(program, i, "AddImm") && program->items[i].p2 == step &&
-                   is_named(program, i + 1, "SeekRowid") && is_named(program, i + 2, "Column") &&
+        is_read |= bytecode_is_named(program, i, "AddImm") && program->items[i].p2 == step &&
+                   bytecode_is_named(program, i + 1, "SeekRowid") &&
+                   bytecode_is_named(program, i + 2, "Column") &&
                    program->items[i + 2].p2 == (int)field;
     }
     return is_read;
@@ -344,20 +307,6 @@ static bool find_window(struct store_columns *columns, const char *sql, int leng
 
 /* ---- The program with the function ---- */
 
-/* Whether the scan is run for each row of another one: the window would be made but once.  */
-static bool is_in_loop(const struct bytecode *program, size_t scan, size_t end)
-{
-    for (size_t i = end + 1; i < program->count; i++) {
-        bool is_loop = program->items[i].operation == NEXT || is_named(program, i, "Next") ||
-                       is_named(program, i, "Prev") || is_named(program, i, "SorterNext") ||
-                       (is_named(program, i, "Goto") && program->items[i].p2 > 1);
-
-        if (is_loop && program->items[i].p2 > 0 && (size_t)program->items[i].p2 <= scan)
-            return true;
-    }
-    return false;
-}
-
 /* Whether it calls the function for rows of the scan alone, and these are the window's.  */
 static bool calls_well(const struct bytecode *program, const struct columns_window *window)
 {
@@ -368,15 +317,16 @@ static bool calls_well(const struct bytecode *program, const struct columns_wind
         return false;
     end = bytecode_loop_end(program, scan);
     if (end == program->count || strncmp(program->items[scan].detail, window->plan, length) != 0 ||
-        program->items[scan].detail[length] != PLAN_OF_WINDOW || is_in_loop(program, scan, end))
+        program->items[scan].detail[length] != PLAN_OF_WINDOW ||
+        bytecode_is_in_loop(program, scan, end))
         return false;
     for (size_t i = 0; i < program->count; i++) {
-        bool is_call = is_named(program, i, "Function") &&
+        bool is_call = bytecode_is_named(program, i, "Function") &&
                        strncmp(program->items[i].detail, WINDOW_FUNCTION "(",
                                sizeof WINDOW_FUNCTION) == 0;
 
-        if ((is_call && (i < scan || i > end)) || is_named(program, i, "NullRow") ||
-            is_named(program, i, "AggValue"))
+        if ((is_call && (i < scan || i > end)) || bytecode_is_named(program, i, "NullRow") ||
+            bytecode_is_named(program, i, "AggValue"))
             return false;
         calls += is_call;
     }
@@ -393,22 +343,6 @@ static bool is_planned_well(struct store_columns *columns, const char *sql)
     return is_right;
 }
 
-/* Whether the two have the same columns.  */
-static bool are_alike(sqlite3_stmt *a, sqlite3_stmt *b)
-{
-    int count = sqlite3_column_count(a);
-
-    if (count != sqlite3_column_count(b))
-        return false;
-    for (int i = 0; i < count; i++) {
-        const char *name = sqlite3_column_name(a, i), *other = sqlite3_column_name(b, i);
-
-        if (!name || !other || strcmp(name, other) != 0)
-            return false;
-    }
-    return true;
-}
-
 static sqlite3_stmt *prepare_planned(struct store_columns *columns, const char *sql,
                                      sqlite3_stmt *original)
 {
@@ -417,7 +351,7 @@ static sqlite3_stmt *prepare_planned(struct store_columns *columns, const char *
     if (!is_planned_well(columns, sql) ||
         sqlite3_prepare_v2(columns->db, sql, -1, &statement, NULL) != SQLITE_OK)
         return NULL;
-    if (are_alike(original, statement))
+    if (bytecode_are_alike(original, statement))
         return statement;
     (void)sqlite3_finalize(statement);
     return NULL;

@@ -224,7 +224,42 @@ def windowed(r):
     return f"WITH w AS ({inner}) SELECT th.id, count(*), sum(w.n) FROM thread AS th {r.choice(['JOIN', 'LEFT JOIN', 'CROSS JOIN'])} w ON w.{by} = th.id GROUP BY th.id ORDER BY 1"
 
 
+def derived(r):
+    """One with a table made by GROUP BY, most often looked up by its key."""
+    table, by = r.choice([("slice", "parent_id"), ("slice", "track_id"), ("slice_data", "parent_id"), ("sched_slice", "utid"), ("thread_state", "utid"),
+                          ("counter", "track_id"), ("cpu_sample", "callsite_id"), ("args", "arg_set_id"), ("thread_wait", "waker_utid")])
+    numbers = TABLES[table]
+    value = r.choice([f"sum({r.choice(numbers)})", "count(*)", f"min({r.choice(numbers)})", f"max({r.choice(numbers)})", f"avg({r.choice(numbers)})",
+                      f"max({r.choice(TEXTS.get(table, numbers))})", f"sum({r.choice(numbers)}) * {by}", f"CASE {by} % 3 WHEN 0 THEN 'x' WHEN 1 THEN 1.5 ELSE count(*) END"])
+    key = r.choice(["", "", " AS k", " k"])
+    columns = [f"{by}{key}", f"{value} AS n"]
+    if r.random() < 0.3:
+        columns.append(f"min({by}) AS m")
+    r.shuffle(columns)
+    having = r.choice(["", "", "", " HAVING count(*) > 1", f" HAVING {by} IS NOT NULL"])
+    inner = f"(SELECT {', '.join(columns)} FROM {table}{where(r, table) if r.random() < 0.5 else ''} GROUP BY {by}{having}) {r.choice(['AS c', 'c'])}"
+    outer = r.choice(["slice", "slice", "slice_data", "sched_slice", "thread_state", "counter"])
+    on = f"c.{'k' if key else by} = {r.choice(['s.id', 's.id', 's.' + r.choice(TABLES[outer]), 's.id / 2.0', 's.ts'])}"
+    if r.random() < 0.2:
+        on += f" AND c.n {r.choice(['>', '<>', 'IS NOT'])} {value_of(r, outer)}"
+    after = f" WHERE {r.choice(['c.n', 'c.' + ('k' if key else by), 's.id'])} {r.choice(['>', 'IS', 'IS NOT', '<'])} {r.choice(['NULL', '3', '1000'])}" if r.random() < 0.3 else ""
+    join = f"{outer} AS s {r.choice(['LEFT JOIN', 'LEFT JOIN', 'LEFT JOIN', 'CROSS JOIN', 'JOIN'])} {inner} ON {on}{after}"
+    kind = r.random()
+    if kind < 0.5:
+        return f"SELECT count(*), count(c.n), min(c.n), max(c.n), sum(length(c.n)), min(typeof(c.n)) FROM {join}"
+    if kind < 0.8:
+        by = r.choice(TABLES[outer] + TEXTS.get(outer, []))
+        return f"SELECT s.{by}, count(*), count(c.n), max(c.n) FROM {join} GROUP BY s.{by} ORDER BY s.{by}"
+    return f"SELECT s.id, c.* FROM {join} ORDER BY s.id, c.n LIMIT {r.randrange(1, 60)}"
+
+
+def value_of(r, outer):
+    return r.choice(["5", "'5'", "s.id", f"s.{r.choice(TABLES[outer])}"] + [f"s.{c}" for c in TEXTS.get(outer, [])])
+
+
 def one(r):
+    if r.random() < 0.15:
+        return derived(r)
     if r.random() < 0.2:
         return windowed(r)
     if r.random() < 0.4:

@@ -34,6 +34,8 @@ static const char *const questions[] = {
     "SELECT s.id, p.dur FROM slice AS s JOIN slice AS p ON p.id = s.parent_id WHERE s.id % 5e3 = 1",
     "SELECT sum(s.id) FROM slice s JOIN slice p ON p.id = s.parent_id WHERE s.dur - 7 > p.dur",
     "SELECT count(*), sum(id) FROM slice WHERE dur BETWEEN 100 AND 30000 AND depth = 1",
+    ("SELECT sum(n) FROM slice AS s LEFT JOIN (SELECT parent_id, sum(dur) AS n FROM slice GROUP BY "
+     "parent_id) AS c ON c.parent_id = s.id"),
     "SELECT sum(n) FROM (SELECT lead(ts) OVER (PARTITION BY depth ORDER BY ts) AS n FROM slice)",
 };
 

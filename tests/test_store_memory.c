@@ -217,6 +217,8 @@ static const char *const column_questions[] = {
     "SELECT p.id, c.id FROM slice AS p LEFT JOIN slice AS c ON c.track_id = p.track_id",
     "SELECT c.id FROM slice AS c JOIN slice AS p ON p.id = c.id WHERE c.dur * 2 >= p.dur",
     "SELECT id FROM slice WHERE ts + dur > 7 ORDER BY dur",
+    ("SELECT s.id, c.* FROM slice AS s LEFT JOIN (SELECT track_id, sum(dur) AS n, max(name) FROM "
+     "slice GROUP BY track_id) AS c ON c.track_id = s.id"),
     "SELECT * FROM args",
     "SELECT s.id, a.key, a.display_value FROM slice AS s JOIN args AS a USING (arg_set_id)",
     "SELECT * FROM counters",

@@ -221,9 +221,10 @@ STORE_API bool store_prepare(struct store *store, const char *sql, struct sqlite
                              const char **rest);
 
 /* The same for a statement that is run at once.  Then lead() and lag() may need no window of
- * SQLite, which takes most of the time of such queries; sqlite3_sql() gives the text that takes
- * their place.  If SQLite prepares this statement again by itself, because the temporary schema, a
- * function or a collation of the connection has changed, it fails with SQLITE_ERROR.  */
+ * SQLite, and a subquery with GROUP BY no index, which take most of the time of such queries;
+ * sqlite3_sql() gives the text that takes their place.  If SQLite prepares this statement again by
+ * itself, because the temporary schema, a function or a collation of the connection has changed, or
+ * because many others were prepared since, it may fail with SQLITE_ERROR.  */
 STORE_API bool store_prepare_once(struct store *store, const char *sql, struct sqlite3_stmt **out,
                                   const char **rest);
 

@@ -39,6 +39,10 @@ static const char *const queries[] = {
     "SELECT min(value), max(value), count(*) FROM counter",
     "SELECT state, count(*), sum(dur), min(cpu) FROM thread_state GROUP BY state",
     "SELECT cpu, lead(ts) OVER (PARTITION BY cpu ORDER BY ts) - ts AS n FROM sched WHERE dur > 0",
+    ("SELECT s.id, n FROM slice AS s LEFT JOIN (SELECT parent_id AS p, sum(dur) AS n FROM slice "
+     "GROUP BY parent_id) AS c ON c.p = s.id"),
+    ("SELECT s.id, m FROM sched AS s LEFT JOIN (SELECT utid, max(end_state) AS m FROM sched GROUP "
+     "BY utid) AS c ON c.utid = s.cpu"),
     "SELECT lag(parent_id) OVER (PARTITION BY track_id ORDER BY ts) AS n FROM slice ORDER BY n",
 };
 
