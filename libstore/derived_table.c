@@ -19,7 +19,6 @@ struct derived_vtab {
 struct derived_cursor {
     sqlite3_vtab_cursor base;
     struct keyed_rows *rows; /* owned; NULL: the subquery has not been run */
-    size_t bytes;            /* of them, in columns->list_bytes */
     bool found;
 };
 
@@ -113,11 +112,8 @@ static int fill_cursor(struct derived_cursor *cursor)
 
     cursor->rows = keyed_open(is->count, is->key, is->types, is->columns->most_keyed_bytes);
     code = cursor->rows ? fill(is, cursor->rows) : SQLITE_NOMEM;
-    if (code == SQLITE_OK) {
-        cursor->bytes = keyed_bytes(cursor->rows);
-        is->columns->list_bytes += cursor->bytes;
+    if (code == SQLITE_OK)
         return code;
-    }
     keyed_close(cursor->rows);
     cursor->rows = NULL;
     return code;
@@ -127,7 +123,6 @@ static int close_derived(sqlite3_vtab_cursor *base)
 {
     struct derived_cursor *cursor = (struct derived_cursor *)base;
 
-    ((struct derived_vtab *)base->pVtab)->is->columns->list_bytes -= cursor->bytes;
     keyed_close(cursor->rows);
     free(cursor);
     return SQLITE_OK;

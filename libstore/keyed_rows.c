@@ -353,7 +353,7 @@ static int take(struct keyed_rows *rows, sqlite3_stmt *statement, unsigned colum
                                                                              : SQLITE_NOMEM;
 }
 
-size_t keyed_bytes(const struct keyed_rows *rows)
+static size_t bytes_of(const struct keyed_rows *rows)
 {
     return rows->used + rows->text_used + rows->part_count * sizeof *rows->parts;
 }
@@ -373,7 +373,7 @@ static bool key_fits(const struct keyed_rows *rows)
 
 static int add(struct keyed_rows *rows, sqlite3_stmt *statement)
 {
-    bool fits = keyed_bytes(rows) <= rows->most_bytes;
+    bool fits = bytes_of(rows) <= rows->most_bytes;
     int code = SQLITE_OK;
 
     for (unsigned i = 0; i < rows->count && fits && code == SQLITE_OK; i++)

@@ -27,9 +27,6 @@ void keyed_close(struct keyed_rows *rows); /* accepts NULL */
  * because NULL equals nothing.  SQLite's code.  */
 int keyed_fill(struct keyed_rows *rows, sqlite3_stmt *statement);
 
-/* The memory that they take.  */
-size_t keyed_bytes(const struct keyed_rows *rows);
-
 /* Go to the first row whose key equals a value, as SQLite compares a column of integers with it;
  * then to the next one.  *found is false if there is none.  SQLite's code.  */
 int keyed_seek(struct keyed_rows *rows, sqlite3_value *key, bool *found);
