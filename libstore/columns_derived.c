@@ -8,8 +8,8 @@
  *
  * SQLite writes the rows of the subquery into a temporary table, and all of them once more into an
  * index of it, which takes half of the time and most of the memory.  So a virtual table takes the
- * place of the subquery in the text of the statement.  It runs the subquery when it is opened, and
- * packs its rows, which come in the order of the key (keyed_rows.h).
+ * place of the subquery in the text of the statement.  It runs the subquery once (derived_table.h)
+ * and packs its rows, which come in the order of the key (keyed_rows.h).
  *
  * A table with the same rows, names and types of columns gives the same answer.  What else could
  * change is looked up in the programs (EXPLAIN) of the statement, of the subquery by itself, and of
@@ -25,9 +25,9 @@
  *     a subquery and one of a table may differ in this where texts are compared, so nothing may be
  *     compared as text.
  *
- * Of the text, that it has no name of the row number, which a subquery does not have; that no WITH
- * may give names in the subquery another meaning; and that nothing else may: in double quotes,
- * SQLite takes a name that it does not find for a text.
+ * The text (sql_subquery.h) has no name of the row number, which a subquery does not have; no WITH,
+ * which may give the names in the subquery another meaning; and in the subquery nothing in double
+ * quotes, which SQLite takes for a text if it is the name of nothing.
  *
  * If SQLite prepares the statement again by itself, the table may be gone, and it fails.  */
 #include "libstore/columns_derived.h"

@@ -8,8 +8,6 @@
 #include "libstore/columns_read.h"
 #include "libstore/sql_subquery.h"
 
-#define DERIVED_NAME "fxt_derived_" /* its name begins so */
-
 struct derived {
     struct store_columns *columns; /* counts a reference */
     unsigned references;

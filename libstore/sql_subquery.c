@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #define NESTED_MOST 32 /* parentheses */
-#define TABLE_NAMES "fxt_derived_"
 
 struct reader {
     const char *at, *end;
@@ -56,7 +55,7 @@ static void read_word(struct reader *reader)
         reader->at++;
     word.length = (size_t)(reader->at - word.at);
     reader->is_wrong |= is_one_of(&word, others) ||
-                        strncasecmp(word.at, TABLE_NAMES, sizeof TABLE_NAMES - 1) == 0;
+                        strncasecmp(word.at, DERIVED_NAME, sizeof DERIVED_NAME - 1) == 0;
     if (reader->depth > 0)
         take_word(&reader->open[reader->depth - 1], &word, &reader->last);
     reader->last = word;

@@ -8,6 +8,9 @@
 #define SUBQUERY_ITEMS 8u /* columns */
 #define SUBQUERIES     4u /* of a statement that are looked at */
 
+/* Names of tables that take their place begin so.  */
+#define DERIVED_NAME "fxt_derived_"
+
 /* "(SELECT ... GROUP BY key)" where a table may be.  */
 struct subquery {
     const char *start, *end; /* between the parentheses */
