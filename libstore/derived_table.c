@@ -128,8 +128,8 @@ static int close_derived(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* What fails here fails once more at the first look-up, and is told then: if there is none, SQLite
- * would not have run the subquery.  */
+/* If the subquery fails here, it is run again at the first look-up, which reports the error.
+ * Without a look-up, SQLite would not have run it.  */
 static int open_derived(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
     struct derived_cursor *cursor = calloc(1, sizeof *cursor);

@@ -20,7 +20,7 @@ bool sql_is_word(const struct sql_word *word, const char *text);
 /* The end of a comment or of what is quoted, if one begins here; else NULL.  */
 const char *sql_skip_quoted(const char *at, const char *end);
 
-/* Whether what sql_skip_quoted() skipped was a comment, which stands for a space.  */
+/* Whether a comment begins here, if sql_skip_quoted() skips something.  */
 bool sql_is_comment(const char *at);
 
 #endif /* STORE_SQL_TEXT_H */

@@ -200,21 +200,10 @@ static bool is_replaced(sqlite3_stmt *statement)
     return strstr(sqlite3_sql(statement), "fxt_derived_") != NULL;
 }
 
-static sqlite3_stmt *prepare(struct store *store, const char *sql)
-{
-    sqlite3_stmt *statement = NULL;
-    const char *rest = NULL;
-
-    ck_assert_msg(store_prepare_once(store, sql, &statement, &rest), "%s: %s", sql,
-                  sqlite3_errmsg(store_sqlite(store)));
-    ck_assert_str_eq(rest, "");
-    return statement;
-}
-
 static void check_answer(struct store *served, const char *sql, const char *expected)
 {
     char text[ANSWER_BYTES];
-    sqlite3_stmt *statement = prepare(served, sql);
+    sqlite3_stmt *statement = prepare_once(served, sql);
 
     (void)answer_of(statement, text);
     ck_assert_msg(strcmp(text, expected) == 0, "%s: %s, not %s", sql, text, expected);
@@ -233,7 +222,7 @@ START_TEST(gives_the_rows_of_the_subquery)
     (void)answer_to(plain, questions[_i].sql, expected);
     ck_assert_uint_gt(strlen(expected), 2);
     check_answer(served, questions[_i].sql, expected);
-    statement = prepare(served, questions[_i].sql);
+    statement = prepare_once(served, questions[_i].sql);
     ck_assert_msg(is_replaced(statement) == questions[_i].is_replaced, "%s", questions[_i].sql);
     (void)sqlite3_finalize(statement);
     store_close(plain);
@@ -260,16 +249,6 @@ START_TEST(rows_that_are_too_many_are_in_a_temporary_database)
 }
 END_TEST
 
-static void write_sql(const char *sql)
-{
-    struct store *writer = reopen_store("s", STORE_APPEND);
-    char *message = NULL;
-
-    ck_assert_msg(sqlite3_exec(store_sqlite(writer), sql, NULL, NULL, &message) == SQLITE_OK, "%s",
-                  message);
-    store_close(writer);
-}
-
 /* A statement that was prepared before answers from what the store is when it runs.  */
 START_TEST(reads_plain_rows_if_the_columns_are_out_of_date)
 {
@@ -279,11 +258,12 @@ START_TEST(reads_plain_rows_if_the_columns_are_out_of_date)
 
     make_store_by_sql(fill);
     store = open_served_store();
-    statement = prepare(store, questions[_i].sql);
+    statement = prepare_once(store, questions[_i].sql);
     (void)answer_of(statement, text);
     (void)sqlite3_reset(statement);
-    write_sql("UPDATE slice_data SET dur = dur + 1 WHERE id > 7; UPDATE slice_data SET parent_id = "
-              "NULL WHERE id % 11 = 0");
+    write_to_store(
+        "UPDATE slice_data SET dur = dur + 1 WHERE id > 7; UPDATE slice_data SET parent_id = "
+        "NULL WHERE id % 11 = 0");
     (void)answer_of(statement, text);
     (void)sqlite3_finalize(statement);
     store_close(store);
@@ -303,7 +283,7 @@ START_TEST(survives_a_change_of_the_schema)
 
     make_store_by_sql(fill);
     store = open_served_store();
-    statement = prepare(store, questions[0].sql);
+    statement = prepare_once(store, questions[0].sql);
     (void)answer_of(statement, expected);
     (void)sqlite3_reset(statement);
     ck_assert_int_eq(
@@ -338,7 +318,7 @@ START_TEST(many_statements_have_tables_of_their_own)
             (void)sqlite3_finalize(statements[i % 20]);
         }
         (void)snprintf(sql, sizeof sql, few, i);
-        statements[i % 20] = prepare(store, sql);
+        statements[i % 20] = prepare_once(store, sql);
         ck_assert(is_replaced(statements[i % 20]));
     }
     for (int i = 0; i < 20; i++)
@@ -355,7 +335,7 @@ START_TEST(statements_with_parameters_and_those_to_keep_are_as_they_were)
 
     make_store_by_sql(fill);
     store = open_served_store();
-    statement = prepare(store, OF_CHILDREN("sum(dur + ?1)"));
+    statement = prepare_once(store, OF_CHILDREN("sum(dur + ?1)"));
     ck_assert(!is_replaced(statement));
     (void)sqlite3_finalize(statement);
     ck_assert(store_prepare(store, questions[0].sql, &statement, &rest));

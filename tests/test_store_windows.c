@@ -198,17 +198,6 @@ static void make_view(struct store *store)
                      SQLITE_OK);
 }
 
-static sqlite3_stmt *prepare(struct store *store, const char *sql)
-{
-    sqlite3_stmt *statement = NULL;
-    const char *rest = NULL;
-
-    ck_assert_msg(store_prepare_once(store, sql, &statement, &rest), "%s: %s", sql,
-                  sqlite3_errmsg(store_sqlite(store)));
-    ck_assert_str_eq(rest, "");
-    return statement;
-}
-
 static sqlite3_stmt *prepare_for_often(struct store *store, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
@@ -231,7 +220,7 @@ START_TEST(gives_the_rows_beside)
     make_view(served);
     (void)answer_to(plain, questions[_i].sql, expected);
     ck_assert_uint_gt(strlen(expected), 2);
-    statement = prepare(served, questions[_i].sql);
+    statement = prepare_once(served, questions[_i].sql);
     (void)answer_of(statement, text);
     ck_assert_msg(strcmp(text, expected) == 0, "%s: %s, not %s", questions[_i].sql, text, expected);
     ck_assert_msg(is_replaced(statement) == questions[_i].is_replaced, "%s", questions[_i].sql);
@@ -240,16 +229,6 @@ START_TEST(gives_the_rows_beside)
     store_close(served);
 }
 END_TEST
-
-static void write_sql(const char *sql)
-{
-    struct store *writer = reopen_store("s", STORE_APPEND);
-    char *message = NULL;
-
-    ck_assert_msg(sqlite3_exec(store_sqlite(writer), sql, NULL, NULL, &message) == SQLITE_OK, "%s",
-                  message);
-    store_close(writer);
-}
 
 /* A statement that was prepared before answers from what the store is when it runs.  */
 START_TEST(reads_plain_rows_if_the_columns_are_out_of_date)
@@ -260,11 +239,12 @@ START_TEST(reads_plain_rows_if_the_columns_are_out_of_date)
 
     make_store_by_sql(fill);
     store = open_served_store();
-    statement = prepare(store, questions[_i].sql);
+    statement = prepare_once(store, questions[_i].sql);
     (void)answer_of(statement, text);
     (void)sqlite3_reset(statement);
-    write_sql("UPDATE slice_data SET ts = ts - 3000 WHERE id % 5 = 0; UPDATE slice_data SET dur = "
-              "dur + 1 WHERE id > 7; UPDATE slice_data SET parent_id = NULL WHERE id % 11 = 0");
+    write_to_store(
+        "UPDATE slice_data SET ts = ts - 3000 WHERE id % 5 = 0; UPDATE slice_data SET dur = "
+        "dur + 1 WHERE id > 7; UPDATE slice_data SET parent_id = NULL WHERE id % 11 = 0");
     (void)answer_of(statement, text);
     (void)sqlite3_finalize(statement);
     store_close(store);
@@ -290,8 +270,8 @@ START_TEST(statements_that_take_turns_have_their_own_rows)
     plain = reopen_store("s", STORE_READ);
     served = open_served_store();
     for (int i = 0; i < 3; i++) {
-        expected[i] = prepare(plain, sql[i]);
-        statements[i] = prepare(served, sql[i]);
+        expected[i] = prepare_once(plain, sql[i]);
+        statements[i] = prepare_once(served, sql[i]);
         ck_assert(is_replaced(statements[i]) && !is_replaced(expected[i]));
     }
     for (int left = 3; left > 0;) {
@@ -331,7 +311,7 @@ START_TEST(says_that_a_query_has_to_be_prepared_again)
 
     make_store_by_sql(fill);
     store = open_served_store();
-    statement = prepare(store, questions[0].sql);
+    statement = prepare_once(store, questions[0].sql);
     ck_assert_int_eq(
         sqlite3_exec(store_sqlite(store), "CREATE TEMP TABLE of_somebody (x)", NULL, NULL, NULL),
         SQLITE_OK);
@@ -356,8 +336,9 @@ START_TEST(statements_that_may_be_prepared_again_keep_their_windows)
 
     make_store_by_sql(fill);
     store = open_served_store();
-    statement = prepare(store, "SELECT ts, lead(ts) OVER (PARTITION BY track_id ORDER BY ts) AS n "
-                               "FROM slice WHERE dur > ?1");
+    statement = prepare_once(store,
+                             "SELECT ts, lead(ts) OVER (PARTITION BY track_id ORDER BY ts) AS n "
+                             "FROM slice WHERE dur > ?1");
     ck_assert(!is_replaced(statement));
     (void)sqlite3_finalize(statement);
     statement = prepare_for_often(store, questions[0].sql);

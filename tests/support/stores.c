@@ -197,3 +197,24 @@ int answer_to(struct store *store, const char *sql, char text[ANSWER_BYTES])
     (void)sqlite3_finalize(statement);
     return steps;
 }
+
+void write_to_store(const char *sql)
+{
+    struct store *writer = reopen_store("s", STORE_APPEND);
+    char *message = NULL;
+
+    ck_assert_msg(sqlite3_exec(store_sqlite(writer), sql, NULL, NULL, &message) == SQLITE_OK, "%s",
+                  message);
+    store_close(writer);
+}
+
+sqlite3_stmt *prepare_once(struct store *store, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    const char *rest = NULL;
+
+    ck_assert_msg(store_prepare_once(store, sql, &statement, &rest), "%s: %s", sql,
+                  sqlite3_errmsg(store_sqlite(store)));
+    ck_assert_str_eq(rest, "");
+    return statement;
+}

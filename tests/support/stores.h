@@ -43,6 +43,10 @@ struct sqlite3_stmt;
 int answer_of(struct sqlite3_stmt *statement, char text[ANSWER_BYTES]);
 /* The same of a query, which store_prepare() prepares.  */
 int answer_to(struct store *store, const char *sql, char text[ANSWER_BYTES]);
+/* What store_prepare_once() gives.  */
+struct sqlite3_stmt *prepare_once(struct store *store, const char *sql);
+/* Change the store "s", which may be open for reading.  */
+void write_to_store(const char *sql);
 
 /* SQL for make_store_by_sql(): a capture of that many slices, two threads with a track each, and
  * the track of a counter.  */
