@@ -498,7 +498,9 @@ static bool whole_of(sqlite3_value *value, int64_t *out)
         return true;
     case SQLITE_FLOAT:
         real = sqlite3_value_double(value);
-        if (!(real >= -0x1p63 && real < 0x1p63))
+        if (real >= 0x1p63)
+            return false;
+        if (real < -0x1p63)
             return false;
         *out = (int64_t)real;
         return (double)*out == real;
