@@ -75,8 +75,8 @@ static bool is_usual_collation(const char *detail)
     return true;
 }
 
-/* The lowest three bits of an affinity tell it from the others: '@' none, 'A' blob, 'B' text, and
- * numbers from 'C' on.  */
+/* SQLite's affinities differ in the lowest three bits: '@' is none, 'A' blob, 'B' text, and numbers
+ * begin with 'C'.  */
 static unsigned matching_type(unsigned flags)
 {
     unsigned affinity = flags & 7;
@@ -183,8 +183,8 @@ static bool are_equal(const char *const *a, const char *const *b, unsigned count
     return true;
 }
 
-/* Whether the scans of the whole are those of the part, one after the other, and besides those of
- * the rest, but for the look-up.  */
+/* Whether the whole has the scans of the part, one right after the other, and apart from them those
+ * of the rest, where the look-up does not count.  */
 static bool scans_add_up(const struct summary *whole, const struct summary *part,
                          const struct summary *rest, const char *look_up)
 {

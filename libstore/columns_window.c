@@ -22,8 +22,8 @@
  *     the row after or before, or NULL where that is of another partition.
  *   - with the function, the scan is planned with the same conditions, and no more: SQLite may have
  *     moved one of an outer query into the scan, which the window must not notice.
- *   - the function is called within the loop of the scan, of which no row is made up of NULLs, and
- *     there is no other window; a view may have one.
+ *   - the function is called in the loop of the scan, which has no row of NULLs for a join that
+ *     found nothing, and the program has no other window, not even one from a view.
  *   - nothing depends on the text of the window, which is the name of a column without another.
  *
  * The scan must not be in another loop, where a window is made only once.  If SQLite prepares the
@@ -414,8 +414,8 @@ void window_leave(struct columns_cursor *cursor)
     cursor->window_number = 0;
 }
 
-/* Start a second statement on the plain table: one row ahead of the first for lead(), and one row
- * behind it for lag().  */
+/* Start a second statement on the plain table: for lead() it is always one row further than the
+ * first, for lag() one row less far.  */
 static int start_beside(struct columns_cursor *cursor)
 {
     char *sql = sqlite3_expanded_sql(cursor->plain);

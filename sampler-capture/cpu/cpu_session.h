@@ -172,8 +172,8 @@ enum session_error session_add(struct session *session, const struct session_tas
 enum session_error session_round(struct session *session);
 
 /* How many milliseconds after a round the next one is due, if no ring is a quarter full before.
- * Where copies are taken into which the stacks have just fit, it is sooner: that they became deeper
- * is seen only when the rings are emptied.  */
+ * It is due sooner where stacks are copied and nearly fill their copies: only when the rings are
+ * emptied does the capture see that stacks have become deeper, and make the copies larger.  */
 int session_round_ms(const struct session *session);
 
 /* A flight recorder's snapshot: everything held is written to output, a trace of its own, and
