@@ -133,7 +133,7 @@ grep -q "^hot.fxt: .* of 1 process" err || true
 sampler-capture cpu -o - -- ./workload 100 >piped.fxt 2>err || fail "status $?"
 grep -qE '^[0-9]+$' err || fail "the command's output is missing"
 measure piped.fxt
-check "samples > 10 && damage == 0"
+check "samples > 10 && damage == 0" # likewise
 
 # A region that is too small says what it cost, and the file stays whole.
 capture small.fxt -F 100000 --buffer-size 4k -- ./workload 300
